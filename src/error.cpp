@@ -1,0 +1,83 @@
+#include <weir/error.hpp>
+
+#include <algorithm>
+
+namespace weir {
+
+std::string_view name_of(errc code) noexcept {
+  switch (code) {
+  case errc::invalid_argument: return "invalid_argument";
+  case errc::stamp_too_long: return "stamp_too_long";
+  case errc::position_missing: return "position_missing";
+  case errc::position_unexpected: return "position_unexpected";
+  case errc::position_not_above: return "position_not_above";
+  case errc::unknown_lane: return "unknown_lane";
+  case errc::unknown_collection: return "unknown_collection";
+  case errc::duplicate_lane: return "duplicate_lane";
+  case errc::wait_cycle: return "wait_cycle";
+  case errc::unsupported: return "unsupported";
+  case errc::request_missing: return "request_missing";
+  case errc::end_of_lane: return "end_of_lane";
+  case errc::closed: return "closed";
+  case errc::lane_retired: return "lane_retired";
+  case errc::fenced: return "fenced";
+  case errc::stale_delivery: return "stale_delivery";
+  case errc::too_many_waiters: return "too_many_waiters";
+  case errc::dead_lettered: return "dead_lettered";
+  case errc::actor_stopped: return "actor_stopped";
+  case errc::broken_promise: return "broken_promise";
+  case errc::coroutine_failed: return "coroutine_failed";
+  case errc::would_deadlock: return "would_deadlock";
+  case errc::cancelled: return "cancelled";
+  case errc::timed_out: return "timed_out";
+  case errc::would_wait: return "would_wait";
+  case errc::overloaded: return "overloaded";
+  case errc::inbox_full: return "inbox_full";
+  case errc::not_found: return "not_found";
+  case errc::not_a_repository: return "not_a_repository";
+  case errc::permission_denied: return "permission_denied";
+  case errc::storage_full: return "storage_full";
+  case errc::io_failed: return "io_failed";
+  case errc::corrupt: return "corrupt";
+  case errc::wrong_owner: return "wrong_owner";
+  case errc::in_use: return "in_use";
+  case errc::bad_record: return "bad_record";
+  case errc::rejected: return "rejected";
+  case errc::source_failed: return "source_failed";
+  case errc::sink_failed: return "sink_failed";
+  case errc::sequence_restarted: return "sequence_restarted";
+  }
+  return "unknown";
+}
+
+error::error(errc code, std::string sentence, std::vector<fact> facts)
+  : code_{code},
+    sentence_{std::move(sentence)},
+    facts_{std::move(facts)} {}
+
+std::string_view error::fact_of(std::string_view name) const noexcept {
+  auto found = std::ranges::find(facts_, name, &fact::first);
+  return found == facts_.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+error&& error::with(std::string name, std::string value) && {
+  if (std::ranges::find(facts_, name, &fact::first) == facts_.end())
+    facts_.emplace_back(std::move(name), std::move(value));
+  return std::move(*this);
+}
+
+std::string error::to_string() const {
+  std::string text{name_of(code_)};
+  if (!sentence_.empty())
+    text += ": " + sentence_;
+  if (facts_.empty())
+    return text;
+  const char* separator = " (";
+  for (const auto& [name, value] : facts_) {
+    text += separator + name + "=" + value;
+    separator = ", ";
+  }
+  return text + ")";
+}
+
+} // namespace weir

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <weir/envelope.hpp>
+#include <weir/json_text.hpp>
+#include <weir/position.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+// Changes as text, one JSON object per line. A log of changes writes these members, in this order:
+//
+//   epoch, seq      whole numbers: the position of the transaction
+//   index           whole number: which change of its transaction, from 0; counts on where a batch boundary cuts a transaction
+//   stamp           hexadecimal digits: the position's stamp, "" if the source gives none
+//   time            RFC 3339 in UTC with 0, 3, 6 or 9 decimals: commit time at the source; absent if the source gives none (0)
+//   collection      string
+//   key             string
+//   op              "upsert" or "delete"
+//   payload         the payload's own bytes, which are a JSON value; absent on delete
+//   headers         object of strings; absent if there are none
+//
+// A collection or key that is not UTF-8 is `collection_base64` or `key_base64` instead, a payload that is not one JSON value
+// without anything around it and without line breaks is `payload_base64` (standard base64 with padding), so that all of
+// them come back byte for byte. (Headers are text: what is not UTF-8 in them becomes U+FFFD.)
+//
+// The line {"epoch":2,"seq":7,"event":"epoch","stamp":…,"time":…} says that the source opened an epoch there: what follows
+// continues another history.
+//
+// A source of changes reads the same lines and needs less: collection, key, op and, unless op is "delete", the payload. It
+// reads headers, ignores all other members, and takes a line with `event` and without `op` for one that carries no change.
+
+/// Where a line of a log of changes stands. An absent index is the event that opened the epoch, before all changes of its seq.
+struct change_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t seq = 0;
+  std::optional<std::uint64_t> index;
+
+  friend auto operator<=>(const change_place&, const change_place&) = default;
+};
+
+/// Appends the line of one change, line feed included.
+void append_change(std::string& out, const position& at, std::uint64_t index, const envelope& change);
+
+/// Appends the line that says which epoch begins here, line feed included.
+void append_epoch_event(std::string& out, const position& at);
+
+/// Appends a time as RFC 3339 in UTC, with as many of 0, 3, 6 or 9 decimals as it needs.
+/// @param time nanoseconds since the Unix epoch
+void append_time(std::string& out, std::int64_t time);
+
+/// How every line of a log of changes begins.
+inline constexpr std::string_view log_line_start = "{\"epoch\":";
+
+/// What a line of a log of changes says about where it stands.
+struct log_line {
+  change_place place;
+  weir::stamp stamp;
+};
+
+/// Reads a whole line (without its line feed) of a log of changes. Absent if it is none: broken off, or something else.
+std::optional<log_line> read_log_line(std::string_view line);
+
+/// What a line of input holds: a change; or neither (a blank line, an event); or a fault.
+struct change_line {
+  std::optional<envelope> change;
+  std::optional<json_fault> fault;
+};
+
+/// Reads one line, with or without its line feed. Any bytes are safe to read; memory is bounded by the line's length.
+change_line read_change(std::string_view line);
+
+} // namespace weir

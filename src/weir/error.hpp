@@ -1,0 +1,107 @@
+#pragma once
+
+#include <boost/outcome/basic_result.hpp>
+#include <boost/outcome/policy/terminate.hpp>
+#include <boost/outcome/success_failure.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+/// What went wrong, as a stable code. Codes are never renumbered; new ones go at the end of their group.
+enum class errc : int {
+  // The caller's own doing: fix the input.
+  invalid_argument = 1,    ///< a value that no state of the system could accept; the facts name it
+  stamp_too_long = 2,      ///< a position's stamp exceeds 64 bytes
+  position_missing = 3,    ///< a live batch without a position
+  position_unexpected = 4, ///< a snapshot batch with a position
+  position_not_above = 5,  ///< a position that is not above the lane's last
+  unknown_lane = 6,        ///< no lane of that name in this stream
+  unknown_collection = 7,  ///< a request names a collection that the stream does not carry
+  duplicate_lane = 8,      ///< a lane of that name exists already
+  wait_cycle = 9,          ///< wiring this would let actors wait for each other in a circle; the facts name the path
+  unsupported = 10,        ///< this source, sink or adapter can't do that; the facts name what it can do
+  request_missing = 11,    ///< a snapshot batch or a marker without its request's id
+
+  // The state of a lane, a delivery or an actor: give up, or attach again.
+  end_of_lane = 20,      ///< the lane is closed and everything in it was delivered
+  closed = 21,           ///< the stream was closed
+  lane_retired = 22,     ///< the lane was taken out of the stream
+  fenced = 23,           ///< a newer consumer or producer has taken over
+  stale_delivery = 24,   ///< the lease was superseded; nothing was changed
+  too_many_waiters = 25, ///< the bounded queue of waiting publishers is full
+  dead_lettered = 26,    ///< the lane stopped at an item that failed too often
+  actor_stopped = 27,    ///< the actor that was to answer has ended
+  broken_promise = 28,   ///< the actor that was to answer dropped the question
+  coroutine_failed = 29, ///< an exception left a coroutine; its text is kept
+  would_deadlock = 30,   ///< a wait that can't end, found by the watchdog
+
+  // Passing states: try again.
+  cancelled = 40,  ///< stopped before it happened; nothing was changed
+  timed_out = 41,  ///< the deadline passed before it happened; nothing was changed
+  would_wait = 42, ///< a try_ call found no room, or nothing there
+  overloaded = 43, ///< the destination asks to be left alone for a while
+  inbox_full = 44, ///< the receiver's bounded inbox refused the message
+
+  // The world outside.
+  not_found = 60,          ///< a file, repository, ref or table that is not there
+  not_a_repository = 61,   ///< the path exists and is no Git repository
+  permission_denied = 62,  ///< the operating system refuses
+  storage_full = 63,       ///< no space left where it was to be written
+  io_failed = 64,          ///< any other failure of the operating system
+  corrupt = 65,            ///< bytes that can't be what they should be
+  wrong_owner = 66,        ///< state or a table that belongs to another pipeline or program
+  in_use = 67,             ///< another process holds it
+  bad_record = 68,         ///< an input record that can't be read; the facts say where
+  rejected = 69,           ///< the destination refuses this record, and would again
+  source_failed = 70,      ///< the source broke its promises or gave up
+  sink_failed = 71,        ///< the sink gave up
+  sequence_restarted = 72, ///< a source numbers from the start again without opening a new epoch
+};
+
+/// The code's name as it is spelled in errc, for logs and JSON.
+std::string_view name_of(errc code) noexcept;
+
+/// An expected failure: a stable code, one sentence for a person, and the facts as name and value. Never holds secrets.
+class error {
+public:
+  using fact = std::pair<std::string, std::string>;
+
+  explicit error(errc code, std::string sentence = {}, std::vector<fact> facts = {});
+
+  errc code() const noexcept { return code_; }
+  const std::string& sentence() const noexcept { return sentence_; }
+  const std::vector<fact>& facts() const noexcept { return facts_; }
+
+  /// The value of the named fact, or an empty view.
+  std::string_view fact_of(std::string_view name) const noexcept;
+
+  /// Adds a fact on the way up, where it is known; an earlier fact of that name wins.
+  error&& with(std::string name, std::string value) &&;
+
+  /// "code: sentence (name=value, …)", one line.
+  std::string to_string() const;
+
+  /// Errors are equal when their codes are: the sentence is for people.
+  friend bool operator==(const error& left, const error& right) noexcept { return left.code_ == right.code_; }
+  friend bool operator==(const error& left, errc right) noexcept { return left.code_ == right; }
+
+private:
+  errc code_;
+  std::string sentence_;
+  std::vector<fact> facts_;
+};
+
+/// A value, or why there is none. value() on a failure terminates: test first.
+template <class T>
+using result = boost::outcome_v2::basic_result<T, error, boost::outcome_v2::policy::terminate>;
+
+/// A success without a value, for functions that return result<void>.
+inline auto success() noexcept {
+  return boost::outcome_v2::success();
+}
+
+} // namespace weir
