@@ -1,0 +1,203 @@
+#include <weir/lane.hpp>
+
+#include <algorithm>
+
+namespace weir::detail {
+
+consumer_end::consumer_end(host& owner, std::shared_ptr<const lane_link> link, end_role role, credit window)
+  : endpoint{owner},
+    link_{std::move(link)},
+    role_{role},
+    credit_{window} {
+  owner.post(link_->lane, control_message{{}, attach_end{role_, owner.ref(), here(), window}});
+}
+
+consumer_end::~consumer_end() {
+  flush();
+  owner().post(link_->lane, control_message{{}, detach_end{role_, owner().ref(), here(), taken_}});
+}
+
+std::uint64_t consumer_end::next_bytes() const noexcept {
+  const auto& first = ready_[0];
+  return size_in_bytes(first.items[first.next].item);
+}
+
+weir::delivery<lane_item> consumer_end::take() {
+  auto& first = ready_.front();
+  auto& next = first.items[first.next];
+  const auto bytes = size_in_bytes(next.item);
+  weir::delivery<lane_item> taken{*this, taken_++, next.sequence, next.attempt, std::move(next.item), bytes};
+  if (++first.next == first.items.size())
+    ready_.pop_front();
+  return taken;
+}
+
+std::optional<error> consumer_end::end() const {
+  if (ended_) {
+    const char* sentence = "the lane gives nothing more";
+    switch (*ended_) {
+    case errc::fenced: sentence = "a newer consumer has taken over the lane"; break;
+    case errc::closed: sentence = "the stream was closed"; break;
+    case errc::lane_retired: sentence = "the lane was retired from the stream"; break;
+    case errc::dead_lettered: sentence = "the lane stopped at an item that was returned too often"; break;
+    default: break;
+    }
+    return error{*ended_, sentence, {{"lane", to_string(link_->id)}}};
+  }
+  if (ready_.empty() && end_after_returns_ == returns_)
+    return error{errc::end_of_lane, "the lane is closed and everything was delivered", {{"lane", to_string(link_->id)}}};
+  return std::nullopt;
+}
+
+void consumer_end::await(receive_operation& waiting) {
+  receivers_.push_back(&waiting);
+}
+
+void consumer_end::await_attached(attach_operation& waiting) {
+  if (!generation_ && !ended_) {
+    attaching_.push_back(&waiting);
+    return;
+  }
+  if (ended_)
+    waiting.outcome_.emplace(*end());
+  else
+    waiting.outcome_.emplace(*generation_);
+  waiting.resume_soon();
+}
+
+void consumer_end::withdraw(receive_operation& waiting) noexcept {
+  std::erase(receivers_, &waiting);
+}
+
+void consumer_end::withdraw(attach_operation& waiting) noexcept {
+  std::erase(attaching_, &waiting);
+}
+
+bool consumer_end::is_stale() const noexcept {
+  // The lane's own word, not yet arrived here: whoever asks after a take-over gets the truth.
+  const auto newest =
+    link_->gauge->consumer_generation[static_cast<std::size_t>(outlet_of(role_))].load(std::memory_order_acquire);
+  return ended_ == errc::fenced || ended_ == errc::lane_retired || ended_ == errc::dead_lettered || newest != generation_;
+}
+
+result<void> consumer_end::acknowledge(std::uint64_t ordinal, std::uint64_t bytes) {
+  if (is_stale())
+    return error{errc::stale_delivery, "the lease was superseded", {{"lane", to_string(link_->id)}}};
+  complete(ordinal, bytes, true);
+  return success();
+}
+
+result<void> consumer_end::acknowledge_through(std::uint64_t ordinal) {
+  if (is_stale())
+    return error{errc::stale_delivery, "the lease was superseded", {{"lane", to_string(link_->id)}}};
+  for (auto one = progress_.prefix_end(); one <= ordinal; ++one)
+    if (progress_.is_open(one))
+      complete(one, sizes_[static_cast<std::size_t>(one - progress_.prefix_end())], true);
+  return success();
+}
+
+result<void> consumer_end::give_back(std::uint64_t ordinal, std::uint64_t bytes, std::uint64_t after_ms) {
+  if (is_stale() || ended_)
+    return error{errc::stale_delivery, "the lease was superseded", {{"lane", to_string(link_->id)}}};
+  if (!progress_.is_open(ordinal))
+    return success();
+  ++returns_;
+  owner().post(link_->lane, control_message{{}, returned_one{role_, *generation_, ordinal, after_ms}});
+  complete(ordinal, bytes, false);
+  return success();
+}
+
+void consumer_end::complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged) {
+  if (!progress_.is_open(ordinal))
+    return;
+  const auto before = progress_.prefix_end();
+  progress_.complete(ordinal, [this](std::uint64_t) { sizes_.pop_front(); });
+  credit_.on_done(1, bytes);
+  if (progress_.prefix_end() == before && as_acknowledged)
+    out_of_order_.push_back(ordinal);
+  flush_later();
+}
+
+void consumer_end::on_control(control& message) {
+  if (const auto* known = std::get_if<attached>(&message)) {
+    on_attached(known->generation);
+  } else if (const auto* ends = std::get_if<cancel>(&message)) {
+    stop(ends->reason);
+  } else if (const auto* drained = std::get_if<end_of_lane>(&message)) {
+    if (generation_ == drained->generation) {
+      end_after_returns_ = drained->returns;
+      serve();
+    }
+  }
+}
+
+void consumer_end::on_data(parcel& items) {
+  auto& delivered = static_cast<delivered_items&>(items);
+  if (ended_)
+    return;
+  if (!generation_)
+    on_attached(delivered.generation); // the first data may come before the word that we are attached
+  if (generation_ != delivered.generation)
+    return;
+  for (const auto& one : delivered.items) {
+    const auto bytes = size_in_bytes(one.item);
+    if (!credit_.on_received(1, bytes))
+      link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
+    progress_.open();
+    sizes_.emplace_back(bytes);
+  }
+  ready_.emplace_back(arrived{std::move(delivered.items)});
+  serve();
+}
+
+void consumer_end::on_attached(std::uint64_t generation) {
+  generation_ = generation;
+  for (auto* one : std::exchange(attaching_, {})) {
+    one->outcome_.emplace(generation);
+    one->resume_soon();
+  }
+}
+
+void consumer_end::serve() {
+  while (!receivers_.empty()) {
+    auto* first = receivers_.front();
+    if (has_ready()) {
+      receivers_.pop_front();
+      first->settle(take());
+    } else if (auto over = end()) {
+      receivers_.pop_front();
+      first->settle(std::move(*over));
+    } else {
+      return;
+    }
+  }
+}
+
+void consumer_end::stop(errc reason) {
+  if (ended_)
+    return;
+  ended_ = reason;
+  ready_.clear();
+  serve();
+  for (auto* one : std::exchange(attaching_, {})) {
+    one->outcome_.emplace(*end());
+    one->resume_soon();
+  }
+}
+
+void consumer_end::flush() {
+  if (!generation_)
+    return;
+  for (const auto ordinal : out_of_order_)
+    if (ordinal >= progress_.prefix_end())
+      owner().post(link_->lane, control_message{{}, acknowledged_one{role_, *generation_, ordinal}});
+  out_of_order_.clear();
+  const auto granted = credit_.take_grant();
+  if (acknowledged_below_ == progress_.prefix_end() && !granted)
+    return;
+  acknowledged_below_ = progress_.prefix_end();
+  owner().post(
+    link_->lane, control_message{{}, acknowledged_below{role_, *generation_, acknowledged_below_, taken_, credit_.granted()}});
+}
+
+} // namespace weir::detail

@@ -1,0 +1,400 @@
+#include <weir/lane.hpp>
+
+#include <utility>
+
+namespace weir {
+
+namespace {
+
+error stopped() {
+  return error{errc::cancelled, "the coroutine was asked to stop before this happened"};
+}
+
+error too_late() {
+  return error{errc::timed_out, "the deadline passed before this happened"};
+}
+
+} // namespace
+
+// publish_operation -----------------------------------------------------------------------------------------------------------
+
+publish_operation::publish_operation(producer<lane_item>& to, lane_item offered, deadline until)
+  : publication{std::move(offered)},
+    to_{&to},
+    until_{until} {}
+
+bool publish_operation::await_ready() {
+  auto* end = to_->bound();
+  if (end == nullptr)
+    return false;
+  auto outcome = end->try_enqueue(publication::item);
+  if (!outcome)
+    return false;
+  if (!*outcome)
+    failure_ = std::move(*outcome).error();
+  to_ = nullptr;
+  return end->owner().spend();
+}
+
+bool publish_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+  suspend(frame, root);
+  if (to_ == nullptr) { // done at once, but the coroutine has had its share of the turn
+    resume_soon();
+    return true;
+  }
+  if (failure_)
+    return true; // asked to stop: on_stop() has put us into the run queue
+  if (auto refused = to_->bind(root.owner()).join(*this)) {
+    failure_ = std::move(refused);
+    resume_soon();
+    return true;
+  }
+  if (is_waiting())
+    if (const auto at = until_.resolve(root.owner()))
+      set_deadline(*at);
+  return true;
+}
+
+result<void> publish_operation::await_resume() {
+  if (failure_)
+    return std::move(*failure_);
+  return success();
+}
+
+void publish_operation::on_settled(std::optional<error> failure) noexcept {
+  failure_ = std::move(failure);
+  resume_soon();
+}
+
+void publish_operation::on_stop() noexcept {
+  if (to_ == nullptr || (is_suspended() && is_queued()))
+    return; // it has happened
+  withdraw();
+  failure_ = stopped();
+  resume_soon();
+}
+
+void publish_operation::on_deadline() noexcept {
+  if (!withdraw())
+    return;
+  failure_ = too_late();
+  resume_soon();
+}
+
+// attach_operation ------------------------------------------------------------------------------------------------------------
+
+bool attach_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+  suspend(frame, root);
+  if (outcome_)
+    return true;
+  if (producer_ != nullptr)
+    producer_->bind(root.owner()).await_attached(*this);
+  else
+    consumer_->bind(root.owner()).await_attached(*this);
+  return true;
+}
+
+result<std::uint64_t> attach_operation::await_resume() {
+  return std::move(*outcome_);
+}
+
+void attach_operation::on_stop() noexcept {
+  if (outcome_)
+    return;
+  if (producer_ != nullptr && producer_->bound() != nullptr)
+    producer_->bound()->withdraw(*this);
+  if (consumer_ != nullptr && consumer_->bound() != nullptr)
+    consumer_->bound()->withdraw(*this);
+  outcome_.emplace(stopped());
+  resume_soon();
+}
+
+// producer --------------------------------------------------------------------------------------------------------------------
+
+producer<lane_item>::producer(std::shared_ptr<const detail::lane_link> link) noexcept : link_{std::move(link)} {}
+producer<lane_item>::producer(producer&&) noexcept = default;
+producer<lane_item>& producer<lane_item>::operator=(producer&&) noexcept = default;
+producer<lane_item>::~producer() = default;
+
+detail::producer_end& producer<lane_item>::bind(detail::host& host) {
+  if (!end_)
+    end_ = std::make_unique<detail::producer_end>(host, link_);
+  return *end_;
+}
+
+result<void> producer<lane_item>::try_publish(lane_item& item) {
+  if (end_)
+    if (auto outcome = end_->try_enqueue(item))
+      return std::move(*outcome);
+  return error{errc::would_wait, "the lane has no room now, or is not attached yet", {{"lane", to_string(link_->id)}}};
+}
+
+// publish_all -----------------------------------------------------------------------------------------------------------------
+
+struct publish_all_operation::offered final : detail::publication {
+  offered(publish_all_operation& owner, std::size_t index, lane_item copy)
+    : publication{std::move(copy)}, owner_{owner}, index_{index} {}
+
+  using publication::withdraw;
+
+  void on_settled(std::optional<error> failure) noexcept override {
+    owner_.failures_[index_] = std::move(failure);
+    owner_.on_settled();
+  }
+
+  publish_all_operation& owner_;
+  std::size_t index_;
+};
+
+publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item item)
+  : to_{std::move(to)}, item_{std::move(item)}, failures_(to_.size()) {}
+
+publish_all_operation::~publish_all_operation() = default;
+
+void publish_all_operation::offer_to(detail::host& host) {
+  if (host_ != nullptr)
+    return;
+  host_ = &host;
+  unsettled_ = 1; // until all are offered
+  for (std::size_t index = 0; index < to_.size(); ++index) {
+    auto& end = to_[index]->bind(host);
+    auto copy = item_;
+    if (auto outcome = end.try_enqueue(copy)) {
+      if (!*outcome)
+        failures_[index] = std::move(*outcome).error();
+      continue;
+    }
+    auto& one = *waiting_.emplace_back(std::make_unique<offered>(*this, index, std::move(copy)));
+    ++unsettled_;
+    if (auto refused = end.join(one))
+      one.on_settled(std::move(refused));
+  }
+  on_settled();
+}
+
+bool publish_all_operation::await_ready() {
+  // The first end says which host this is; an end that was never used binds when the coroutine is known.
+  for (auto* one : to_)
+    if (host_ == nullptr && one->bound() != nullptr)
+      offer_to(one->bound()->owner());
+  return host_ != nullptr && unsettled_ == 0 && host_->spend();
+}
+
+void publish_all_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+  if (host_ == nullptr && root.stop_requested())
+    for (auto& failure : failures_)
+      failure = stopped();
+  else
+    offer_to(root.owner());
+  suspend(frame, root);
+  if (unsettled_ == 0)
+    resume_soon();
+}
+
+std::vector<result<void>> publish_all_operation::await_resume() {
+  std::vector<result<void>> outcomes;
+  outcomes.reserve(failures_.size());
+  for (auto& failure : failures_) {
+    if (failure)
+      outcomes.emplace_back(std::move(*failure));
+    else
+      outcomes.emplace_back(success());
+  }
+  return outcomes;
+}
+
+void publish_all_operation::on_settled() noexcept {
+  if (--unsettled_ == 0)
+    resume_soon();
+}
+
+void publish_all_operation::on_stop() noexcept {
+  for (auto& one : waiting_)
+    if (one->withdraw())
+      failures_[one->index_] = stopped();
+  unsettled_ = 0;
+  resume_soon();
+}
+
+// delivery --------------------------------------------------------------------------------------------------------------------
+
+delivery<lane_item>::delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt,
+  lane_item item, std::uint64_t bytes) noexcept
+  : host_{&from.owner()},
+    from_{from.here()},
+    attempt_{attempt},
+    ordinal_{ordinal},
+    sequence_{sequence},
+    bytes_{bytes},
+    item_{std::move(item)} {}
+
+delivery<lane_item>::delivery(delivery&& other) noexcept
+  : host_{std::exchange(other.host_, nullptr)},
+    from_{other.from_},
+    state_{other.state_},
+    attempt_{other.attempt_},
+    ordinal_{other.ordinal_},
+    sequence_{other.sequence_},
+    bytes_{other.bytes_},
+    item_{std::move(other.item_)} {}
+
+delivery<lane_item>& delivery<lane_item>::operator=(delivery&& other) noexcept {
+  if (this != &other) {
+    std::destroy_at(this);
+    std::construct_at(this, std::move(other));
+  }
+  return *this;
+}
+
+delivery<lane_item>::~delivery() {
+  if (host_ != nullptr && state_ == lease_state::held)
+    (void)nack();
+}
+
+detail::consumer_end* delivery<lane_item>::from() const noexcept {
+  return host_ == nullptr ? nullptr : static_cast<detail::consumer_end*>(host_->find(from_));
+}
+
+const lane_id& delivery<lane_item>::lane() const {
+  static const lane_id gone{"(gone)"};
+  const auto* end = from();
+  return end != nullptr ? end->lane() : gone;
+}
+
+result<void> delivery<lane_item>::ack() {
+  if (state_ == lease_state::acknowledged)
+    return success();
+  auto* end = from();
+  if (end == nullptr || state_ == lease_state::returned)
+    return error{errc::stale_delivery, "the lease has ended"};
+  auto outcome = end->acknowledge(ordinal_, bytes_);
+  if (outcome)
+    state_ = lease_state::acknowledged;
+  return outcome;
+}
+
+result<void> delivery<lane_item>::nack(std::chrono::milliseconds after) {
+  auto* end = from();
+  if (end == nullptr || state_ != lease_state::held)
+    return error{errc::stale_delivery, "the lease has ended"};
+  auto outcome = end->give_back(ordinal_, bytes_, static_cast<std::uint64_t>(after.count() > 0 ? after.count() : 0));
+  if (outcome)
+    state_ = lease_state::returned;
+  return outcome;
+}
+
+// receive_operation -----------------------------------------------------------------------------------------------------------
+
+bool receive_operation::await_ready() {
+  auto* end = from_->bound();
+  if (end == nullptr)
+    return false;
+  if (end->has_ready())
+    outcome_.emplace(end->take());
+  else if (auto over = end->end())
+    outcome_.emplace(std::move(*over));
+  return outcome_ && end->owner().spend();
+}
+
+bool receive_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+  const bool was_done = outcome_.has_value();
+  suspend(frame, root);
+  if (was_done) {
+    resume_soon();
+    return true;
+  }
+  if (outcome_)
+    return true; // asked to stop
+  from_->bind(root.owner()).await(*this);
+  if (const auto at = until_.resolve(root.owner()))
+    set_deadline(*at);
+  return true;
+}
+
+result<delivery<lane_item>> receive_operation::await_resume() {
+  return std::move(*outcome_);
+}
+
+void receive_operation::settle(result<delivery<lane_item>> outcome) noexcept {
+  outcome_.emplace(std::move(outcome));
+  resume_soon();
+}
+
+void receive_operation::on_stop() noexcept {
+  if (outcome_)
+    return; // it has happened
+  if (auto* end = from_->bound())
+    end->withdraw(*this);
+  settle(stopped());
+}
+
+void receive_operation::on_deadline() noexcept {
+  if (outcome_)
+    return;
+  from_->bound()->withdraw(*this);
+  settle(too_late());
+}
+
+// consumer --------------------------------------------------------------------------------------------------------------------
+
+consumer<lane_item>::consumer(std::shared_ptr<const detail::lane_link> link, detail::end_role role, window granted) noexcept
+  : link_{std::move(link)},
+    role_{role},
+    granted_{granted} {}
+consumer<lane_item>::consumer(consumer&&) noexcept = default;
+consumer<lane_item>& consumer<lane_item>::operator=(consumer&&) noexcept = default;
+consumer<lane_item>::~consumer() = default;
+
+detail::consumer_end& consumer<lane_item>::bind(detail::host& host) {
+  if (!end_)
+    end_ = std::make_unique<detail::consumer_end>(host, link_, role_, credit{granted_.items, granted_.bytes});
+  return *end_;
+}
+
+std::vector<delivery<lane_item>> consumer<lane_item>::take_ready(std::size_t max_items, std::size_t max_bytes) {
+  std::vector<delivery<lane_item>> taken;
+  std::size_t bytes = 0;
+  while (end_ && end_->has_ready() && taken.size() < max_items) {
+    bytes += static_cast<std::size_t>(end_->next_bytes());
+    if (bytes > max_bytes && !taken.empty())
+      break;
+    taken.push_back(end_->take());
+  }
+  return taken;
+}
+
+task<result<std::vector<delivery<lane_item>>>> consumer<lane_item>::receive_some(std::size_t max_items, std::size_t max_bytes) {
+  auto first = receive();
+  auto received = co_await first;
+  if (!received)
+    co_return std::move(received).error();
+  const auto bytes = size_in_bytes(received.value().item());
+  std::vector<delivery<lane_item>> taken;
+  taken.push_back(std::move(received).value());
+  if (max_items > 1 && bytes < max_bytes)
+    for (auto& more : take_ready(max_items - 1, max_bytes - bytes))
+      taken.push_back(std::move(more));
+  co_return std::move(taken);
+}
+
+result<delivery<lane_item>> consumer<lane_item>::try_receive() {
+  if (end_ && end_->has_ready())
+    return end_->take();
+  if (end_)
+    if (auto over = end_->end())
+      return std::move(*over);
+  return error{errc::would_wait, "nothing is there now, or the end is not attached yet", {{"lane", to_string(link_->id)}}};
+}
+
+bool consumer<lane_item>::empty() const noexcept {
+  return !end_ || !end_->has_ready();
+}
+
+result<void> consumer<lane_item>::ack_through(delivery<lane_item>& last) {
+  if (!end_ || last.from() != end_.get())
+    return error{errc::stale_delivery, "the delivery is not of this consumer", {{"lane", to_string(link_->id)}}};
+  auto outcome = end_->acknowledge_through(last.ordinal_);
+  return outcome;
+}
+
+} // namespace weir

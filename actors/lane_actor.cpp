@@ -1,0 +1,312 @@
+#include <weir/detail/caf_actor.hpp>
+#include <weir/detail/stream_actors.hpp>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace weir::detail {
+
+namespace {
+
+/// One end that is attached, or was: where its messages go.
+struct peer {
+  actor_ref actor;
+  endpoint_address reply;
+  bool attached = false;
+};
+
+} // namespace
+
+/// A lane in memory: turns messages into events for a lane_machine, and the machine's answers into messages. Mailbox: at most
+/// one window of its producer in data (twice that for a moment during a take-over), and a few control messages for each end.
+class lane_actor final : public metered_actor {
+public:
+  lane_actor(caf::actor_config& config, lane_settings settings)
+    : metered_actor(config),
+      settings_{std::move(settings)},
+      machine_{settings_.policy, settings_.start},
+      last_floor_{settings_.start},
+      name_{"weir.lane." + to_string(settings_.id)} {}
+
+  const char* name() const override { return name_.c_str(); }
+
+protected:
+  caf::behavior make_behavior() override {
+    set_down_handler([this](caf::down_msg& gone) {
+      on_down(gone.source);
+      after_message();
+    });
+    return {
+      [this](control_message& message) {
+        std::visit([this](auto& what) { on(what); }, message.what);
+        after_message();
+      },
+      [this](data_message& message) {
+        on_data(static_cast<published_items&>(*message.items));
+        message.items.reset();
+        after_message();
+      },
+      [this](timer_message) {
+        timer_armed_ = false;
+        after_message();
+      },
+    };
+  }
+
+private:
+  static constexpr std::size_t items_per_message = 64;
+  static constexpr int messages_per_flush = 16;
+
+  // Events -------------------------------------------------------------------------------------------------------------------
+
+  void on(attach_end& wanted) {
+    auto& who = peer_of(wanted.role);
+    if (who.attached)
+      tell(who, cancel{errc::fenced});
+    if (retired_) {
+      post(wanted.from, control_message{wanted.reply, cancel{errc::lane_retired}}, context());
+      return;
+    }
+    if (wanted.role == end_role::producer && closed_) {
+      post(wanted.from, control_message{wanted.reply, cancel{errc::closed}}, context());
+      return;
+    }
+    leave(who);
+    who = peer{std::move(wanted.from), wanted.reply, true};
+    watch(who.actor);
+    attached answer{};
+    if (wanted.role == end_role::producer) {
+      answer.generation = machine_.attach_producer();
+      answer.sending = machine_.producer_credit();
+      answer.next_sequence = machine_.received_items();
+      if (machine_.last_position())
+        answer.last = std::make_shared<const position>(*machine_.last_position());
+      settings_.gauge->producer_generation.store(answer.generation, std::memory_order_release);
+    } else {
+      const auto out = outlet_of(wanted.role);
+      answer.generation = machine_.attach_consumer(out, wanted.window);
+      returns_[index(out)] = 0;
+      end_said_[index(out)] = false;
+      settings_.gauge->consumer_generation[index(out)].store(answer.generation, std::memory_order_release);
+    }
+    tell(who, answer);
+  }
+
+  void on(probe& asked) { machine_.on_probe(asked.generation, asked.wanted); }
+
+  void on(grant& more) { machine_.on_grant(outlet_of(more.role), more.generation, more.up_to); }
+
+  void on(acknowledged_below& done) {
+    const auto out = outlet_of(done.role);
+    machine_.on_grant(out, done.generation, done.granted);
+    machine_.on_acknowledged_below(out, done.generation, done.through, done.taken);
+  }
+
+  void on(acknowledged_one& done) { machine_.on_acknowledged(outlet_of(done.role), done.generation, done.ordinal); }
+
+  void on(returned_one& back) {
+    const auto out = outlet_of(back.role);
+    if (!machine_.on_returned(out, back.generation, back.ordinal, back.after_ms == 0 ? 0 : now_ms() + back.after_ms))
+      return;
+    ++returns_[index(out)];
+    end_said_[index(out)] = false;
+    if (out == outlet::main && machine_.is_stopped())
+      stop_consumer();
+  }
+
+  void on(detach_end& gone) {
+    auto& who = peer_of(gone.role);
+    if (!who.attached || !(who.actor == gone.from) || !(who.reply == gone.reply))
+      return;
+    forget(gone.role, gone.taken);
+  }
+
+  void on(close_lane& how) {
+    if (std::exchange(closed_, true) && (how.drain || aborted_))
+      return;
+    aborted_ = aborted_ || !how.drain;
+    if (producer_.attached)
+      tell(producer_, cancel{errc::closed});
+    if (aborted_)
+      for (auto& who : consumers_)
+        if (who.attached)
+          tell(who, cancel{errc::closed});
+  }
+
+  void on(retire_lane&) {
+    retired_ = closed_ = true;
+    if (producer_.attached)
+      tell(producer_, cancel{errc::lane_retired});
+    for (auto& who : consumers_)
+      if (who.attached)
+        tell(who, cancel{errc::lane_retired});
+    leave(producer_);
+    for (auto& who : consumers_)
+      leave(who);
+    // Nobody holds a lease now: whoever acknowledges is told so.
+    for (auto& generation : settings_.gauge->consumer_generation)
+      generation.fetch_add(1, std::memory_order_release);
+    machine_.drop_all();
+  }
+
+  /// The stream is gone, and nobody is left to ask.
+  void on(stop_host&) { quit(); }
+  void on(kill_host&) { quit(caf::exit_reason::kill); }
+
+  // Answers to ends, and not for a lane.
+  void on(attached&) {}
+  void on(cancel&) {}
+  void on(end_of_lane&) {}
+  void on(watermark_moved&) {}
+  void on(wake&) {}
+
+  void on_data(published_items& published) {
+    const auto count = published.items.size();
+    if (retired_ || !machine_.receive(published.generation, published.first, std::move(published.items)))
+      dropped_ += count; // of a producer that was fenced: its successor publishes again
+  }
+
+  void on_down(const caf::actor_addr& source) {
+    const auto is_gone = [&](const peer& who) { return who.attached && actor_ref_access::get(who.actor) == source.get(); };
+    if (is_gone(producer_))
+      forget(end_role::producer, 0);
+    if (is_gone(consumers_[0]))
+      forget(end_role::consumer, UINT64_MAX);
+    if (is_gone(consumers_[1]))
+      forget(end_role::dead_letter_consumer, UINT64_MAX);
+  }
+
+  // What the machine says now
+  // --------------------------------------------------------------------------------------------------
+
+  void after_message() {
+    if (retired_) {
+      settings_.gauge->acknowledged.store(machine_.released_items() + dropped_, std::memory_order_release);
+      return;
+    }
+    const bool is_last = is_last_message();
+    if (!is_last && ++messages_since_flush_ < messages_per_flush)
+      return;
+    messages_since_flush_ = 0;
+    deliver(end_role::consumer);
+    deliver(end_role::dead_letter_consumer);
+    if (const auto more = machine_.take_grant())
+      tell(producer_, grant{end_role::producer, machine_.producer_generation(), *more});
+    if (!(machine_.floor() == last_floor_)) {
+      last_floor_ = machine_.floor();
+      post(settings_.watermark, watermark_message{move_floor{settings_.key, last_floor_}}, context());
+    }
+    auto& gauge = *settings_.gauge;
+    gauge.acknowledged.store(machine_.released_items() + dropped_, std::memory_order_release);
+    gauge.held_bytes.store(machine_.held_bytes(), std::memory_order_relaxed);
+    if (machine_.held_items() > gauge.peak_items.load(std::memory_order_relaxed))
+      gauge.peak_items.store(machine_.held_items(), std::memory_order_relaxed);
+    if (const auto violations = machine_.bound_violations(); violations != 0)
+      gauge.bound_violations.fetch_add(violations - std::exchange(violations_told_, violations), std::memory_order_relaxed);
+    arm_timer();
+  }
+
+  void deliver(end_role role) {
+    const auto out = outlet_of(role);
+    auto& who = consumers_[index(out)];
+    if (!who.attached || aborted_)
+      return;
+    std::shared_ptr<delivered_items> gathered;
+    machine_.deliver(out, now_ms_if_needed(), [&](const lane_machine::delivery& next) {
+      if (!gathered) {
+        gathered = std::make_shared<delivered_items>();
+        gathered->generation = machine_.consumer_generation(out);
+        gathered->first_ordinal = next.ordinal;
+        gathered->items.reserve(items_per_message);
+      }
+      gathered->items.push_back({next.sequence, next.attempt, *next.item});
+      if (gathered->items.size() >= items_per_message)
+        post(who.actor, data_message{who.reply, std::move(gathered)}, context());
+    });
+    if (gathered)
+      post(who.actor, data_message{who.reply, std::move(gathered)}, context());
+    const bool nothing_comes = closed_ && !producer_.attached && machine_.all_delivered(out);
+    if (nothing_comes && !std::exchange(end_said_[index(out)], true))
+      post_in_order(
+        who.actor, control_message{who.reply, end_of_lane{machine_.consumer_generation(out), returns_[index(out)]}}, context());
+  }
+
+  void stop_consumer() {
+    tell(consumers_[0], cancel{errc::dead_lettered});
+    forget(end_role::consumer, 0);
+    settings_.gauge->consumer_generation[0].fetch_add(1, std::memory_order_release);
+  }
+
+  void arm_timer() {
+    if (timer_armed_)
+      return;
+    const auto present = now_ms_if_needed();
+    const auto due = machine_.next_due(present);
+    if (!due)
+      return;
+    timer_armed_ = true;
+    clock().schedule_message(clock().now() + std::chrono::milliseconds{*due - present}, caf::strong_actor_ptr{ctrl()},
+      caf::make_mailbox_element(nullptr, caf::make_message_id(caf::message_priority::high), caf::no_stages, timer_message{}));
+  }
+
+  // Peers
+  // ----------------------------------------------------------------------------------------------------------------------
+
+  static constexpr std::size_t index(outlet out) noexcept { return static_cast<std::size_t>(out); }
+
+  peer& peer_of(end_role role) noexcept { return role == end_role::producer ? producer_ : consumers_[index(outlet_of(role))]; }
+
+  template <class Message>
+  void tell(const peer& who, Message message) {
+    post(who.actor, control_message{who.reply, std::move(message)}, context());
+  }
+
+  void watch(const actor_ref& actor) {
+    monitor(caf::actor_cast<caf::actor>(caf::strong_actor_ptr{actor_ref_access::get(actor)}));
+  }
+
+  void leave(peer& who) {
+    if (!std::exchange(who.attached, false))
+      return;
+    demonitor(caf::actor_cast<caf::actor_addr>(caf::strong_actor_ptr{actor_ref_access::get(who.actor)}));
+    who.actor = {};
+  }
+
+  void forget(end_role role, std::uint64_t taken) {
+    if (role == end_role::producer)
+      machine_.detach_producer(machine_.producer_generation());
+    else
+      machine_.detach_consumer(outlet_of(role), machine_.consumer_generation(outlet_of(role)), taken);
+    leave(peer_of(role));
+  }
+
+  std::uint64_t now_ms() {
+    return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock().now().time_since_epoch()).count());
+  }
+  std::uint64_t now_ms_if_needed() { return machine_.waits_for_time() ? now_ms() : 0; }
+
+  lane_settings settings_;
+  lane_machine machine_;
+  lane_floor last_floor_;
+  std::string name_;
+  peer producer_;
+  std::array<peer, 2> consumers_;
+  std::array<std::uint64_t, 2> returns_{};
+  std::array<bool, 2> end_said_{};
+  std::uint64_t dropped_ = 0;
+  std::uint64_t violations_told_ = 0;
+  int messages_since_flush_ = 0;
+  bool closed_ = false;
+  bool aborted_ = false;
+  bool retired_ = false;
+  bool timer_armed_ = false;
+};
+
+actor_ref spawn_lane(caf::actor_system& system, lane_settings settings) {
+  auto actor = system.spawn<lane_actor>(std::move(settings));
+  return actor_ref_access::make(caf::actor_cast<caf::strong_actor_ptr>(actor));
+}
+
+} // namespace weir::detail

@@ -1,0 +1,119 @@
+#include <weir/detail/engines.hpp>
+#include <weir/pipeline.hpp>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace weir {
+
+namespace {
+
+/// Collects what the first open() of every destination said.
+class openings {
+public:
+  explicit openings(std::size_t expected) : expected_{expected} {}
+
+  void add(const std::string& sink, result<void> outcome) {
+    {
+      const std::lock_guard lock{mutex_};
+      outcomes_.insert_or_assign(sink, std::move(outcome));
+    }
+    changed_.notify_all();
+  }
+
+  /// The first failure by name, or success.
+  result<void> wait() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return outcomes_.size() == expected_; });
+    for (const auto& [sink, outcome] : outcomes_)
+      if (!outcome)
+        return error{outcome.error()}.with("sink", sink);
+    return success();
+  }
+
+private:
+  std::size_t expected_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, result<void>> outcomes_;
+};
+
+std::optional<error> find_fault(const stream& over, const pipeline_options& options) {
+  if (!options.from)
+    return error{errc::invalid_argument, "a pipeline has a source", {{"option", "from"}}};
+  if (options.to.empty())
+    return error{errc::invalid_argument, "a pipeline has at least one sink", {{"option", "to"}}};
+  if (options.limit.changes == 0 || options.limit.bytes == 0)
+    return error{errc::invalid_argument, "a read returns at least one change", {{"option", "limit"}}};
+  std::set<std::string> names;
+  for (const auto& one : options.to) {
+    if (!one.destination)
+      return error{errc::invalid_argument, "a sink has a destination", {{"sink", one.name}}};
+    if (!names.insert(one.name).second)
+      return error{errc::duplicate_lane, "two sinks have the same name", {{"sink", one.name}}};
+    if (auto lane = over.lane(one.name); !lane)
+      return std::move(lane).error();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipeline_options options) {
+  if (auto fault = find_fault(over, options))
+    return std::move(*fault);
+  auto observer = options.observer ? std::move(options.observer) : std::make_shared<pipeline_observer>();
+  auto shared = std::make_shared<const detail::pipeline_parts>(
+    detail::pipeline_parts{over, std::move(options.collections), std::move(options.dead_letters), std::move(observer)});
+
+  auto opened = std::make_shared<openings>(options.to.size());
+  std::vector<spawned> sinks;
+  std::vector<std::string> lanes;
+  for (auto& one : options.to) {
+    lanes.push_back(one.name);
+    const auto on_opened = [opened, name = one.name](result<void> outcome) { opened->add(name, std::move(outcome)); };
+    sinks.push_back(spawn(system, spawn_options{.name = "weir.sink." + one.name}, detail::run_sink, shared,
+      detail::sink_parts{one.name, std::move(one.destination), one.policy, on_opened}));
+  }
+  if (auto ready = opened->wait(); !ready) {
+    for (const auto& one : sinks)
+      one.kill();
+    for (const auto& one : sinks)
+      (void)one.wait();
+    return std::move(ready).error();
+  }
+  auto ingest = spawn(system, spawn_options{.name = "weir.ingest", .shielded = true}, detail::run_ingest, shared,
+    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes), options.confirmed, options.limit,
+      options.confirm_every});
+  return pipeline{std::move(over), std::move(ingest), std::move(sinks)};
+}
+
+void pipeline::request_stop() const {
+  ingest_.request_stop();
+}
+
+void pipeline::abort() const {
+  ingest_.kill();
+  for (const auto& one : sinks_)
+    one.kill();
+}
+
+result<void> pipeline::wait() {
+  auto ended = ingest_.wait();
+  if (!ended)
+    stream_.close(close_mode::abort);
+  for (const auto& one : sinks_)
+    if (auto sink_ended = one.wait(); !sink_ended && ended)
+      ended = std::move(sink_ended);
+  return ended;
+}
+
+std::optional<result<void>> pipeline::wait_for(std::chrono::milliseconds timeout) {
+  if (!ingest_.wait_for(timeout))
+    return std::nullopt;
+  return wait();
+}
+
+} // namespace weir

@@ -1,0 +1,250 @@
+#include <weir/lane.hpp>
+
+#include <algorithm>
+
+namespace weir::detail {
+
+namespace {
+
+error ended_with(errc reason, const lane_id& lane) {
+  const char* sentence = "the lane takes nothing more";
+  switch (reason) {
+  case errc::fenced: sentence = "a newer producer has taken over the lane"; break;
+  case errc::closed: sentence = "the stream was closed"; break;
+  case errc::lane_retired: sentence = "the lane was retired from the stream"; break;
+  default: break;
+  }
+  return error{reason, sentence, {{"lane", to_string(lane)}}};
+}
+
+} // namespace
+
+publication::~publication() {
+  withdraw();
+}
+
+bool publication::withdraw() noexcept {
+  if (end_ == nullptr)
+    return false;
+  end_->withdraw(*this);
+  return true;
+}
+
+producer_end::producer_end(host& owner, std::shared_ptr<const lane_link> link) : endpoint{owner}, link_{std::move(link)} {
+  owner.post(link_->lane, control_message{{}, attach_end{end_role::producer, owner.ref(), here(), {}}});
+}
+
+producer_end::~producer_end() {
+  stop(errc::cancelled);
+  flush();
+  say_goodbye();
+}
+
+void producer_end::say_goodbye() {
+  // Behind the data: the lane knows then that nothing more is under way.
+  owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
+}
+
+std::optional<result<void>> producer_end::try_enqueue(lane_item& item) {
+  if (ended_)
+    return ended_with(*ended_, link_->id);
+  if (!generation_ || !line_.empty())
+    return std::nullopt;
+  if (auto fault = find_fault(item))
+    return std::move(*fault);
+  if (!may_enqueue(item))
+    return std::nullopt;
+  enqueue(std::move(item));
+  return result<void>{success()};
+}
+
+std::optional<error> producer_end::join(publication& waiting) {
+  if (line_.size() >= max_waiters)
+    return error{errc::too_many_waiters, "too many publishers wait for this lane already",
+      {{"lane", to_string(link_->id)}, {"limit", std::to_string(max_waiters)}}};
+  waiting.end_ = this;
+  line_.push_back(&waiting);
+  if (line_.size() == 1)
+    pump();
+  return std::nullopt;
+}
+
+void producer_end::withdraw(publication& waiting) noexcept {
+  const bool was_first = !line_.empty() && line_.front() == &waiting;
+  std::erase(line_, &waiting);
+  waiting.end_ = nullptr;
+  if (was_first) {
+    leave_budget();
+    probed_ = false;
+    // The next in line may fit where this one did not.
+    flush_later();
+  }
+}
+
+void producer_end::await_attached(attach_operation& waiting) {
+  if (!generation_ && !ended_) {
+    attaching_.push_back(&waiting);
+    return;
+  }
+  if (ended_)
+    waiting.outcome_.emplace(ended_with(*ended_, link_->id));
+  else
+    waiting.outcome_.emplace(*generation_);
+  waiting.resume_soon();
+}
+
+void producer_end::withdraw(attach_operation& waiting) noexcept {
+  std::erase(attaching_, &waiting);
+}
+
+std::optional<error> producer_end::find_fault(const lane_item& item) const {
+  const auto refuse = [&](errc code, const char* sentence) { return error{code, sentence, {{"lane", to_string(link_->id)}}}; };
+  const auto* carried = std::get_if<batch>(&item);
+  if (carried == nullptr)
+    return std::nullopt;
+  if (carried->is_snapshot()) {
+    if (carried->at)
+      return refuse(errc::position_unexpected, "a snapshot batch has no position");
+    return std::nullopt;
+  }
+  if (carried->walked)
+    return refuse(errc::request_missing, "a batch that has walked a snapshot names its request");
+  if (!carried->at)
+    return refuse(errc::position_missing, "a live batch has a position, even with no envelopes");
+  if (last_ && !may_follow(*last_, *carried->at))
+    return refuse(errc::position_not_above, "a batch's position lies above the last one on its lane")
+      .with("last", to_string(*last_))
+      .with("given", to_string(*carried->at));
+  return std::nullopt;
+}
+
+bool producer_end::may_enqueue(const lane_item& item) {
+  if (!credit_.may_send(size_in_bytes(item))) {
+    if (!std::exchange(probed_, true) && credit_.available_items() > 0)
+      owner().post(link_->lane, control_message{{}, probe{*generation_, credit_.wanted_for(size_in_bytes(item))}});
+    return false;
+  }
+  const auto* carried = std::get_if<batch>(&item);
+  if (carried == nullptr || !carried->envelopes || !link_->budget)
+    return true;
+  if (budget_ticket_) {
+    if (!link_->budget->admitted(*budget_ticket_, *carried->envelopes))
+      return false;
+    budget_ticket_.reset();
+    return true;
+  }
+  return link_->budget->try_charge(*carried->envelopes);
+}
+
+void producer_end::enqueue(lane_item item) {
+  if (const auto* at = position_of(item))
+    last_ = *at;
+  credit_.spend(size_in_bytes(item));
+  probed_ = false;
+  if (!outgoing_) {
+    outgoing_ = std::make_shared<published_items>();
+    outgoing_->generation = *generation_;
+    outgoing_->first = next_sequence_;
+    outgoing_->items.reserve(items_per_message);
+  }
+  outgoing_->items.push_back(std::move(item));
+  ++next_sequence_;
+  link_->gauge->published.fetch_add(1, std::memory_order_release);
+  if (outgoing_->items.size() >= items_per_message)
+    flush();
+  else
+    flush_later();
+}
+
+void producer_end::pump() {
+  while (!line_.empty()) {
+    auto& first = *line_.front();
+    if (ended_) {
+      settle_front(ended_with(*ended_, link_->id));
+      continue;
+    }
+    if (!generation_)
+      return;
+    if (auto fault = find_fault(first.item)) {
+      leave_budget();
+      settle_front(std::move(fault));
+      continue;
+    }
+    if (!may_enqueue(first.item)) {
+      const auto* carried = std::get_if<batch>(&first.item);
+      const bool lacks_budget = credit_.may_send(size_in_bytes(first.item));
+      if (lacks_budget && !budget_ticket_) {
+        budget_bytes_ = carried->envelopes->size_in_bytes();
+        budget_ticket_ = link_->budget->wait(*carried->envelopes, owner().ref(), here());
+        // Room may have come free between the two looks; then nobody else would wake us.
+        if (!link_->budget->admitted(*budget_ticket_, *carried->envelopes))
+          return;
+        budget_ticket_.reset();
+        continue;
+      }
+      return;
+    }
+    enqueue(std::move(first.item));
+    settle_front(std::nullopt);
+  }
+}
+
+void producer_end::settle_front(std::optional<error> failure) {
+  auto& first = *line_.front();
+  line_.pop_front();
+  first.end_ = nullptr;
+  first.on_settled(std::move(failure));
+}
+
+void producer_end::leave_budget() noexcept {
+  if (budget_ticket_)
+    link_->budget->leave(*std::exchange(budget_ticket_, std::nullopt), budget_bytes_);
+}
+
+void producer_end::stop(errc reason) {
+  if (!ended_)
+    ended_ = reason;
+  leave_budget();
+  pump();
+  for (auto* one : std::exchange(attaching_, {})) {
+    one->outcome_.emplace(ended_with(*ended_, link_->id));
+    one->resume_soon();
+  }
+}
+
+void producer_end::on_control(control& message) {
+  if (auto* known = std::get_if<attached>(&message)) {
+    generation_ = known->generation;
+    credit_ = known->sending;
+    next_sequence_ = known->next_sequence;
+    if (known->last)
+      last_ = *known->last;
+    for (auto* one : std::exchange(attaching_, {})) {
+      one->outcome_.emplace(*generation_);
+      one->resume_soon();
+    }
+    pump();
+  } else if (const auto* more = std::get_if<grant>(&message)) {
+    if (generation_ == more->generation) {
+      credit_.on_grant(more->up_to);
+      probed_ = false;
+      pump();
+    }
+  } else if (const auto* ends = std::get_if<cancel>(&message)) {
+    stop(ends->reason);
+    flush();
+    say_goodbye();
+  } else if (std::holds_alternative<wake>(message)) {
+    pump();
+  }
+}
+
+void producer_end::flush() {
+  pump();
+  if (!outgoing_)
+    return;
+  owner().post(link_->lane, data_message{{}, std::move(outgoing_)});
+  outgoing_.reset();
+}
+
+} // namespace weir::detail

@@ -1,0 +1,132 @@
+#include <weir/detail/caf_actor.hpp>
+#include <weir/detail/stream_actors.hpp>
+#include <weir/request_set.hpp>
+
+namespace weir::detail {
+
+/// The request lane: a set of backfills that sinks ask for and one ingest engine serves. Never makes its publishers wait: the
+/// set is bounded by its keys, and so is its mailbox, because a sink asks anew only for what it has asked for before.
+class request_actor final : public metered_actor {
+public:
+  request_actor(caf::actor_config& config, std::shared_ptr<lane_gauge> gauge)
+    : metered_actor(config),
+      gauge_{std::move(gauge)} {}
+
+  const char* name() const override { return "weir.requests"; }
+
+protected:
+  caf::behavior make_behavior() override {
+    set_down_handler([this](caf::down_msg& gone) {
+      if (attached_ && actor_ref_access::get(server_) == gone.source.get())
+        forget_server();
+    });
+    return {
+      [this](data_message& message) {
+        on_published(static_cast<published_request&>(*message.items));
+        message.items.reset();
+        deliver();
+      },
+      [this](control_message& message) {
+        std::visit([this](auto& what) { on(what); }, message.what);
+        deliver();
+      },
+    };
+  }
+
+private:
+  template <class Other>
+  void on(Other&) {}
+
+  void on(attach_end& wanted) {
+    if (attached_) {
+      post(server_, control_message{reply_, cancel{errc::fenced}}, context());
+      forget_server();
+    }
+    if (closed_) {
+      post(wanted.from, control_message{wanted.reply, cancel{errc::closed}}, context());
+      return;
+    }
+    server_ = std::move(wanted.from);
+    reply_ = wanted.reply;
+    attached_ = true;
+    gauge_->consumer_generation[0].store(++generation_, std::memory_order_release);
+    monitor(caf::actor_cast<caf::actor>(caf::strong_actor_ptr{actor_ref_access::get(server_)}));
+    post(server_, control_message{reply_, attached{.generation = generation_, .sending = {}, .next_sequence = 0, .last = {}}},
+      context());
+  }
+
+  void on(acknowledged_one& done) {
+    if (done.generation == generation_ && set_.acknowledge(done.ordinal))
+      settle();
+  }
+
+  void on(returned_one& back) {
+    if (back.generation == generation_ && set_.give_back(back.ordinal))
+      settle();
+  }
+
+  void on(detach_end& gone) {
+    if (attached_ && server_ == gone.from && reply_ == gone.reply)
+      forget_server();
+  }
+
+  void on(close_lane& how) {
+    closed_ = true;
+    if (attached_ && !how.drain)
+      post(server_, control_message{reply_, cancel{errc::closed}}, context());
+  }
+
+  void on(stop_host&) { quit(); }
+
+  void on_published(published_request& published) {
+    if (published.forget)
+      set_.forget(published.asked.sink);
+    else
+      set_.add(std::move(published.asked));
+    if (!published.forget)
+      ++received_;
+    settle();
+  }
+
+  /// Everything that was asked and is not in the set is done: replaced, forgotten, or served.
+  void settle() { gauge_->acknowledged.store(received_ - set_.waiting() - set_.running(), std::memory_order_release); }
+
+  void deliver() {
+    if (!attached_)
+      return;
+    while (set_.running() < 8) {
+      auto next = set_.next();
+      if (!next)
+        return;
+      auto sent = std::make_shared<delivered_request>();
+      sent->generation = generation_;
+      sent->ticket = next->ticket;
+      sent->attempt = next->attempt;
+      sent->asked = std::move(next->asked);
+      post(server_, data_message{reply_, std::move(sent)}, context());
+    }
+  }
+
+  void forget_server() {
+    demonitor(caf::actor_cast<caf::actor_addr>(caf::strong_actor_ptr{actor_ref_access::get(server_)}));
+    attached_ = false;
+    server_ = {};
+    set_.return_all();
+    settle();
+  }
+
+  request_set set_;
+  std::shared_ptr<lane_gauge> gauge_;
+  actor_ref server_;
+  endpoint_address reply_;
+  std::uint64_t generation_ = 0;
+  std::uint64_t received_ = 0;
+  bool attached_ = false;
+  bool closed_ = false;
+};
+
+actor_ref spawn_requests(caf::actor_system& system, std::shared_ptr<lane_gauge> gauge) {
+  return actor_ref_access::make(caf::actor_cast<caf::strong_actor_ptr>(system.spawn<request_actor>(std::move(gauge))));
+}
+
+} // namespace weir::detail

@@ -1,0 +1,283 @@
+#include <weir/backoff.hpp>
+#include <weir/detail/engines.hpp>
+
+#include <random>
+#include <utility>
+
+namespace weir::detail {
+
+namespace {
+
+/// What the coroutines of one sink engine share.
+struct sink_engine {
+  std::shared_ptr<const pipeline_parts> shared;
+  sink_parts parts;
+  consumer<lane_item> in;
+  producer<request> requests;
+  backoff pause;
+  std::optional<position> committed;
+  std::optional<std::uint64_t> seeded_epoch;         // complete, or being made complete
+  std::optional<request_id> running;                 // the backfill that was asked for and whose marker has not come
+  std::uint64_t running_epoch = 0;
+
+  sink& destination() const { return *parts.destination; }
+};
+
+using engine_ptr = std::shared_ptr<sink_engine>;
+using deliveries = std::vector<delivery<lane_item>>;
+
+request_id new_request_id() {
+  std::random_device entropy;
+  const auto word = [&] { return (std::uint64_t{entropy()} << 32) | entropy(); };
+  return request_id{word(), word()};
+}
+
+/// Asks for a backfill: first the destination is told, then the ingest side.
+task<result<void>> ask_for_backfill(self me, engine_ptr engine, std::uint64_t epoch, std::optional<unfinished_backfill> resumed) {
+  request asked{resumed ? resumed->request : new_request_id(), engine->parts.name, engine->shared->collections,
+    resumed ? resumed->walked : std::nullopt, engine->committed};
+  auto beginning = engine->destination().begin_backfill(me, asked, epoch);
+  auto begun = co_await std::move(beginning);
+  if (!begun)
+    co_return std::move(begun).error();
+  engine->running = asked.id;
+  engine->running_epoch = epoch;
+  engine->shared->observer->on_backfill(engine->parts.name, false);
+  co_return engine->requests.publish(std::move(asked));
+}
+
+task<result<void>> open(self me, engine_ptr engine) {
+  auto opening = engine->destination().open(me);
+  auto opened = co_await std::move(opening);
+  if (!opened)
+    co_return std::move(opened).error();
+  const auto& holds = opened.value();
+  engine->committed = holds.committed;
+  engine->seeded_epoch = holds.seeded_epoch;
+  engine->running.reset();
+  if (!engine->destination().wants_backfill() || (holds.seeded_epoch && !holds.unfinished))
+    co_return success();
+  const auto epoch = holds.committed ? holds.committed->epoch : 1;
+  auto asking = ask_for_backfill(me, engine, epoch, holds.unfinished);
+  co_return co_await std::move(asking);
+}
+
+std::uint64_t changes_in(const std::vector<lane_item>& items) {
+  std::uint64_t changes = 0;
+  for (const auto& item : items)
+    if (const auto* carried = std::get_if<batch>(&item))
+      changes += carried->changes;
+  return changes;
+}
+
+dead_letter letter_for(const sink_engine& engine, const lane_item& item, std::size_t index, error reason) {
+  dead_letter letter{engine.parts.name, std::move(reason), std::nullopt, std::nullopt, {}};
+  if (const auto* carried = std::get_if<batch>(&item)) {
+    letter.at = carried->at;
+    if (carried->envelopes && index < carried->envelopes->envelopes().size())
+      letter.record = carried->envelopes->envelopes()[index];
+  }
+  return letter;
+}
+
+task<result<void>> set_aside(self me, engine_ptr engine, std::vector<dead_letter> letters) {
+  const auto first = letters.front().reason;
+  const auto count = letters.size();
+  if (!engine->shared->dead_letters)
+    co_return first;
+  auto adding = engine->shared->dead_letters->add(me, std::move(letters));
+  auto added = co_await std::move(adding);
+  if (added)
+    engine->shared->observer->on_dead_letters(engine->parts.name, count, first);
+  co_return added;
+}
+
+/// Writes and flushes some items, and sets aside what the destination refuses. Nothing is acknowledged here.
+task<result<void>> write(self me, engine_ptr engine, std::vector<lane_item> items) {
+  std::vector<dead_letter> refused;
+  for (;;) {
+    auto writing = engine->destination().write(me, items);
+    auto written = co_await std::move(writing);
+    if (!written)
+      co_return std::move(written).error();
+    if (const auto wait = written.value().try_later) {
+      engine->shared->observer->on_overload(engine->parts.name, *wait);
+      auto pausing = me.sleep(*wait);
+      auto paused = co_await pausing;
+      if (!paused)
+        co_return std::move(paused).error();
+      continue;
+    }
+    for (auto& one : written.value().rejected)
+      refused.push_back(letter_for(*engine, items.at(one.item), one.envelope, std::move(one.reason)));
+    break;
+  }
+  if (!refused.empty() && engine->parts.policy.on_failure == failure_policy::stop)
+    co_return refused.front().reason;
+  auto flushing = engine->destination().flush(me);
+  auto flushed = co_await std::move(flushing);
+  if (!flushed)
+    co_return std::move(flushed).error();
+  if (!refused.empty()) {
+    auto setting_aside = set_aside(me, engine, std::move(refused));
+    co_return co_await std::move(setting_aside);
+  }
+  co_return success();
+}
+
+void acknowledge(sink_engine& engine, deliveries& group, std::size_t begin, std::size_t end) {
+  for (auto index = begin; index < end; ++index) {
+    const auto& item = group[index].item();
+    if (const auto* at = position_of(item); at != nullptr && (!engine.committed || covers(*at, *engine.committed)))
+      engine.committed = *at;
+    if (const auto* marker = std::get_if<snapshot_complete>(&item); marker != nullptr && engine.running == marker->request) {
+      engine.seeded_epoch = engine.running_epoch;
+      engine.running.reset();
+      engine.shared->observer->on_backfill(engine.parts.name, true);
+    }
+    (void)group[index].ack();
+  }
+  engine.pause.on_progress();
+}
+
+task<result<void>> write_group(self me, engine_ptr engine, std::shared_ptr<deliveries> group, std::size_t begin, std::size_t end) {
+  std::vector<lane_item> items;
+  for (auto index = begin; index < end; ++index)
+    items.push_back((*group)[index].item());
+  const auto changes = changes_in(items);
+  auto writing = write(me, engine, std::move(items));
+  auto written = co_await std::move(writing);
+  if (!written)
+    co_return std::move(written).error();
+  acknowledge(*engine, *group, begin, end);
+  engine->shared->observer->on_written(engine->parts.name, changes);
+  co_return success();
+}
+
+/// One item that failed again and again, by itself: it is written, or becomes a dead letter.
+task<result<void>> write_or_set_aside(self me, engine_ptr engine, std::shared_ptr<deliveries> group) {
+  const lane_item item = group->front().item();
+  auto writing = write_group(me, engine, group, 0, 1);
+  auto written = co_await std::move(writing);
+  if (written || written.error() == errc::cancelled || !engine->shared->dead_letters)
+    co_return written;
+  std::vector<dead_letter> letters;
+  const auto* carried = std::get_if<batch>(&item);
+  const auto count = carried != nullptr && carried->envelopes ? carried->envelopes->envelopes().size() : 0;
+  for (std::size_t index = 0; index < std::max<std::size_t>(count, 1); ++index)
+    letters.push_back(letter_for(*engine, item, index, written.error()));
+  auto setting_aside = set_aside(me, engine, std::move(letters));
+  auto aside = co_await std::move(setting_aside);
+  if (aside)
+    acknowledge(*engine, *group, 0, 1);
+  // The destination failed in the middle of it: open it again.
+  co_return aside ? result<void>{std::move(written).error()} : std::move(aside);
+}
+
+/// The first item, from `begin` on, that opens an epoch whose state the destination does not hold.
+std::size_t find_new_epoch(const sink_engine& engine, const deliveries& group, std::size_t begin) {
+  if (!engine.destination().wants_backfill())
+    return group.size();
+  auto known = engine.running ? engine.running_epoch : engine.seeded_epoch.value_or(0);
+  for (auto index = begin; index < group.size(); ++index)
+    if (const auto* at = position_of(group[index].item()); at != nullptr && at->epoch > known)
+      return index;
+  return group.size();
+}
+
+task<result<void>> write_all(self me, engine_ptr engine, std::shared_ptr<deliveries> group) {
+  const auto& policy = engine->parts.policy;
+  if (policy.on_failure == failure_policy::dead_letter && group->front().attempt() > policy.failures_before_dead_letter) {
+    auto alone = write_or_set_aside(me, engine, group);
+    co_return co_await std::move(alone); // the others are returned, and come again
+  }
+  std::size_t begin = 0;
+  while (begin < group->size()) {
+    const auto end = find_new_epoch(*engine, *group, begin);
+    if (end > begin) {
+      auto writing = write_group(me, engine, group, begin, end);
+      auto written = co_await std::move(writing);
+      if (!written)
+        co_return std::move(written).error();
+    }
+    if (end < group->size()) {
+      const auto epoch = position_of((*group)[end].item())->epoch;
+      auto asking = ask_for_backfill(me, engine, epoch, std::nullopt);
+      auto asked = co_await std::move(asking);
+      if (!asked)
+        co_return std::move(asked).error();
+    }
+    begin = end;
+  }
+  co_return success();
+}
+
+/// Writes what the lane delivers until it ends (success), we are asked to stop (cancelled), or something fails.
+task<result<void>> drain_lane(self me, engine_ptr engine) {
+  const auto& policy = engine->parts.policy;
+  for (;;) {
+    auto receiving = engine->in.receive_some(policy.items_per_write, policy.bytes_per_write);
+    auto received = co_await std::move(receiving);
+    if (!received)
+      co_return std::move(received).error();
+    auto group = std::make_shared<deliveries>(std::move(received).value());
+    auto writing = write_all(me, engine, std::move(group));
+    auto written = co_await std::move(writing);
+    if (!written)
+      co_return std::move(written).error();
+  }
+}
+
+bool ends_engine(const error& why) {
+  switch (why.code()) {
+  case errc::end_of_lane:
+  case errc::closed:
+  case errc::lane_retired:
+  case errc::cancelled: return true;
+  default: return false;
+  }
+}
+
+task<> keep_draining(self me, engine_ptr engine) {
+  auto opening = open(me, engine);
+  auto outcome = co_await std::move(opening);
+  engine->parts.on_opened(outcome);
+  if (!outcome)
+    co_return;
+  for (;;) {
+    if (outcome) {
+      auto draining = drain_lane(me, engine);
+      outcome = co_await std::move(draining);
+    }
+    if (ends_engine(outcome.error()))
+      co_return;
+    const auto wait = engine->pause.next();
+    engine->shared->observer->on_failure(engine->parts.name, outcome.error(), wait);
+    auto pausing = me.sleep(wait);
+    auto paused = co_await pausing;
+    if (!paused)
+      co_return;
+    auto opening_again = open(me, engine);
+    outcome = co_await std::move(opening_again);
+    if (outcome)
+      engine->shared->observer->on_recovery(engine->parts.name);
+  }
+}
+
+} // namespace
+
+task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_parts parts) {
+  auto lane = shared->over.lane(parts.name);
+  if (!lane) {
+    parts.on_opened(std::move(lane).error());
+    co_return;
+  }
+  const auto pause = backoff{parts.policy.first_pause, parts.policy.longest_pause};
+  auto requests = shared->over.requests().producer();
+  auto engine = std::make_shared<sink_engine>(sink_engine{std::move(shared), std::move(parts), lane.value().consumer(),
+    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0});
+  auto draining = keep_draining(me, engine);
+  co_await std::move(draining);
+}
+
+} // namespace weir::detail

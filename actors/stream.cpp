@@ -1,0 +1,188 @@
+#include <weir/detail/caf_actor.hpp>
+#include <weir/detail/stream_state.hpp>
+#include <weir/stream.hpp>
+
+namespace weir {
+
+namespace detail {
+
+result<void> lane_directory::add(const lane_id& id, lane added) {
+  const std::lock_guard lock{mutex_};
+  if (!lanes_.emplace(id, std::move(added)).second)
+    return error{errc::duplicate_lane, "the stream has a lane of that name already", {{"lane", to_string(id)}}};
+  return success();
+}
+
+result<lane_directory::lane> lane_directory::take(const lane_id& id) {
+  const std::lock_guard lock{mutex_};
+  auto found = lanes_.extract(id);
+  if (found.empty())
+    return unknown(id);
+  return std::move(found.mapped());
+}
+
+result<lane_directory::lane> lane_directory::find(const lane_id& id) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = lanes_.find(id);
+  if (found == lanes_.end())
+    return unknown(id);
+  return found->second;
+}
+
+std::map<lane_id, lane_directory::lane> lane_directory::all() const {
+  const std::lock_guard lock{mutex_};
+  return lanes_;
+}
+
+std::optional<error> lane_directory::find_fault(const request& asked) const {
+  const std::lock_guard lock{mutex_};
+  const auto has_lane = [&](const lane_id& id) { return lanes_.contains(id); };
+  for (const auto& collection : asked.collections) {
+    if (!has_lane(lane_id{asked.sink}) && !has_lane(lane_id{asked.sink, collection}))
+      return unknown(lane_id{asked.sink}).with("sink", asked.sink);
+    if (!collections_.empty() && !collections_.contains(collection))
+      return error{errc::unknown_collection, "the stream carries no collection of that name",
+        {{"collection", collection}, {"sink", asked.sink}}};
+  }
+  return std::nullopt;
+}
+
+error lane_directory::unknown(const lane_id& id) const {
+  std::string known;
+  for (const auto& [name, lane] : lanes_)
+    known += (known.empty() ? "" : ", ") + to_string(name);
+  return error{errc::unknown_lane, "the stream has no lane of that name", {{"lane", to_string(id)}, {"known", known}}};
+}
+
+stream_state::stream_state(caf::actor_system& system, stream_settings settings)
+  : system_{system},
+    settings_{std::move(settings)},
+    directory_{settings_.collections},
+    budget_{std::make_shared<shared_budget>(settings_.budget)},
+    request_gauge_{std::make_shared<lane_gauge>()},
+    watermark_{spawn_watermark(system)},
+    requests_{spawn_requests(system, request_gauge_)} {}
+
+stream_state::~stream_state() {
+  const control_message end{{}, stop_host{}};
+  for (const auto& [id, lane] : directory_.all())
+    post(lane.actor, end);
+  for (const auto& lane : retired_)
+    post(lane, end);
+  post(requests_, end);
+  post(watermark_, end);
+}
+
+result<void> stream_state::add_lane(const lane_id& id, std::optional<position> floor) {
+  lane_floor start{floor, floor && floor->ends_transaction ? floor : std::nullopt};
+  const std::lock_guard lock{changing_};
+  if (directory_.find(id))
+    return error{errc::duplicate_lane, "the stream has a lane of that name already", {{"lane", to_string(id)}}};
+  lane_directory::lane made;
+  made.key = next_key_++;
+  made.gauge = std::make_shared<lane_gauge>();
+  post(watermark_, watermark_message{add_floor{made.key, start}});
+  made.actor = spawn_lane(system_, lane_settings{id, made.key, settings_.policy, start, watermark_, made.gauge});
+  if (closed_)
+    post(made.actor, control_message{{}, close_lane{true}});
+  return directory_.add(id, std::move(made));
+}
+
+result<void> stream_state::retire_lane(const lane_id& id) {
+  const std::lock_guard lock{changing_};
+  auto taken = directory_.take(id);
+  if (!taken)
+    return std::move(taken).error();
+  post(watermark_, watermark_message{retire_floor{taken.value().key}});
+  post(taken.value().actor, control_message{{}, detail::retire_lane{}});
+  auto forget = std::make_shared<published_request>();
+  forget->forget = true;
+  forget->asked.sink = id.sink;
+  post(requests_, data_message{{}, std::move(forget)});
+  retired_.push_back(std::move(taken).value().actor);
+  return success();
+}
+
+void stream_state::close(bool drain) {
+  const std::lock_guard lock{changing_};
+  closed_ = true;
+  for (const auto& [id, lane] : directory_.all())
+    post(lane.actor, control_message{{}, close_lane{drain}});
+  post(requests_, control_message{{}, close_lane{drain}});
+}
+
+bool stream_state::idle() const {
+  // Acknowledged counts are read before published ones: if the sums agree, nothing was out at the moment in between.
+  const auto lanes = directory_.all();
+  std::vector<std::pair<const lane_gauge*, std::uint64_t>> seen;
+  for (const auto& [id, lane] : lanes)
+    seen.emplace_back(lane.gauge.get(), lane.gauge->acknowledged.load(std::memory_order_acquire));
+  seen.emplace_back(request_gauge_.get(), request_gauge_->acknowledged.load(std::memory_order_acquire));
+  for (const auto& [gauge, acknowledged] : seen)
+    if (gauge->published.load(std::memory_order_acquire) != acknowledged)
+      return false;
+  return true;
+}
+
+stream_figures stream_state::figures() const {
+  stream_figures now;
+  for (const auto& [id, lane] : directory_.all()) {
+    const auto& gauge = *lane.gauge;
+    const auto acknowledged = gauge.acknowledged.load(std::memory_order_acquire);
+    now.lanes.push_back(lane_figures{id, gauge.published.load(std::memory_order_acquire), acknowledged,
+      gauge.held_bytes.load(std::memory_order_relaxed), gauge.peak_items.load(std::memory_order_relaxed),
+      gauge.bound_violations.load(std::memory_order_relaxed)});
+  }
+  const auto served = request_gauge_->acknowledged.load(std::memory_order_acquire);
+  now.requests = request_gauge_->published.load(std::memory_order_acquire) - served;
+  now.charged_bytes = budget_->used();
+  now.budget_bytes = budget_->limit();
+  return now;
+}
+
+std::shared_ptr<const lane_link> stream_state::link(const lane_id& id, const lane_directory::lane& lane) const {
+  return std::make_shared<const lane_link>(lane_link{id, lane.actor, lane.gauge, budget_, shared_from_this()});
+}
+
+std::shared_ptr<const request_link> stream_state::request_link_of() const {
+  return std::make_shared<const request_link>(request_link{requests_, request_gauge_, shared_from_this(), &directory_});
+}
+
+} // namespace detail
+
+result<lane_ends> stream::lane(const lane_id& id) const {
+  auto found = state_->directory().find(id);
+  if (!found)
+    return std::move(found).error();
+  return lane_ends{state_->link(id, found.value())};
+}
+
+request_ends stream::requests() const {
+  return request_ends{state_->request_link_of()};
+}
+
+watermark_view stream::watermark() const {
+  return watermark_view{state_->watermark(), state_};
+}
+
+bool stream::idle() const {
+  return state_->idle();
+}
+
+result<void> stream::add_lane(const lane_id& id, std::optional<position> floor) {
+  return state_->add_lane(id, std::move(floor));
+}
+
+result<void> stream::retire_lane(const lane_id& id) {
+  return state_->retire_lane(id);
+}
+
+void stream::close(close_mode mode) {
+  state_->close(mode == close_mode::drain);
+}
+
+stream_figures stream::figures() const {
+  return state_->figures();
+}
+
+} // namespace weir

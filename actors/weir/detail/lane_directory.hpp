@@ -1,0 +1,44 @@
+#pragma once
+
+#include <weir/batch.hpp>
+#include <weir/detail/lane_ends.hpp>
+#include <weir/error.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace weir::detail {
+
+/// Which lanes a stream has. Any thread.
+class lane_directory {
+public:
+  struct lane {
+    std::uint64_t key = 0;
+    actor_ref actor;
+    std::shared_ptr<lane_gauge> gauge;
+  };
+
+  explicit lane_directory(std::vector<std::string> collections) : collections_{collections.begin(), collections.end()} {}
+
+  result<void> add(const lane_id& id, lane added);
+  result<lane> take(const lane_id& id);
+  result<lane> find(const lane_id& id) const;
+  std::map<lane_id, lane> all() const;
+
+  /// Why nobody could serve the request: no lane of that sink, or a collection that the stream does not carry.
+  std::optional<error> find_fault(const request& asked) const;
+
+private:
+  error unknown(const lane_id& id) const;
+
+  mutable std::mutex mutex_;
+  std::map<lane_id, lane> lanes_;
+  std::set<std::string, std::less<>> collections_; // empty: any
+};
+
+} // namespace weir::detail

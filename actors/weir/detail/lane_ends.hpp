@@ -1,0 +1,165 @@
+#pragma once
+
+#include <weir/batch.hpp>
+#include <weir/credit.hpp>
+#include <weir/detail/budget.hpp>
+#include <weir/detail/host.hpp>
+#include <weir/detail/protocol.hpp>
+#include <weir/error.hpp>
+#include <weir/progress.hpp>
+#include <weir/ring.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace weir {
+
+class attach_operation;
+class receive_operation;
+template <class T>
+class delivery;
+
+namespace detail {
+
+class producer_end;
+
+/// Everything that an end needs to know of its lane. Shared; keeps the stream alive.
+struct lane_link {
+  lane_id id;
+  actor_ref lane;
+  std::shared_ptr<lane_gauge> gauge;
+  std::shared_ptr<shared_budget> budget;
+  std::shared_ptr<const void> stream;
+};
+
+/// One item on its way into a lane: waits in its producer's line, and is settled exactly once, as enqueued or as failed.
+class publication {
+public:
+  publication(const publication&) = delete;
+  publication& operator=(const publication&) = delete;
+
+  lane_item item;
+
+protected:
+  explicit publication(lane_item offered) : item{std::move(offered)} {}
+  virtual ~publication();
+  virtual void on_settled(std::optional<error> failure) noexcept = 0;
+
+  /// Leaves the line; nothing was enqueued. False when it was settled before.
+  bool withdraw() noexcept;
+  bool is_waiting() const noexcept { return end_ != nullptr; }
+
+private:
+  friend class producer_end;
+  producer_end* end_ = nullptr;
+};
+
+/// The producer's half of the credit protocol: numbers items, spends credit, keeps the line of those who wait, and gathers what
+/// is published in one turn into one message.
+class producer_end final : public endpoint {
+public:
+  producer_end(host& owner, std::shared_ptr<const lane_link> link);
+  ~producer_end() override;
+
+  /// Enqueues at once if nobody waits and there is room. Nothing: it has to wait, `item` is untouched.
+  std::optional<result<void>> try_enqueue(lane_item& item);
+
+  /// Joins the line, or is refused with too_many_waiters (then it is not settled).
+  std::optional<error> join(publication& waiting);
+
+  void await_attached(attach_operation& waiting);
+  void withdraw(publication& waiting) noexcept;
+  void withdraw(attach_operation& waiting) noexcept;
+
+  void on_control(control& message) override;
+  void flush() override;
+
+private:
+  static constexpr std::size_t max_waiters = 1024;
+  static constexpr std::size_t items_per_message = 64;
+
+  std::optional<error> find_fault(const lane_item& item) const;
+  bool may_enqueue(const lane_item& item);
+  void enqueue(lane_item item);
+  void pump();
+  void stop(errc reason);
+  void settle_front(std::optional<error> failure);
+  void leave_budget() noexcept;
+  void say_goodbye();
+
+  std::shared_ptr<const lane_link> link_;
+  std::optional<std::uint64_t> generation_;
+  std::optional<errc> ended_;
+  sending_credit credit_;
+  std::uint64_t next_sequence_ = 0;
+  std::optional<position> last_;
+  std::shared_ptr<published_items> outgoing_;
+  std::deque<publication*> line_;
+  std::vector<attach_operation*> attaching_;
+  std::optional<byte_budget::ticket> budget_ticket_; // of the first in line
+  std::uint64_t budget_bytes_ = 0;
+  bool probed_ = false;
+};
+
+/// The consumer's half: holds what was delivered and not yet taken, tells the lane what is done, and grants as it lets go.
+class consumer_end final : public endpoint {
+public:
+  consumer_end(host& owner, std::shared_ptr<const lane_link> link, end_role role, credit window);
+  ~consumer_end() override;
+
+  bool has_ready() const noexcept { return !ready_.empty(); }
+  std::uint64_t next_bytes() const noexcept;
+  weir::delivery<lane_item> take();
+
+  /// Why nothing more comes; nothing while something may.
+  std::optional<error> end() const;
+
+  void await(receive_operation& waiting);
+  void await_attached(attach_operation& waiting);
+  void withdraw(receive_operation& waiting) noexcept;
+  void withdraw(attach_operation& waiting) noexcept;
+
+  result<void> acknowledge(std::uint64_t ordinal, std::uint64_t bytes);
+  result<void> acknowledge_through(std::uint64_t ordinal);
+  result<void> give_back(std::uint64_t ordinal, std::uint64_t bytes, std::uint64_t after_ms);
+
+  const lane_id& lane() const noexcept { return link_->id; }
+
+  void on_control(control& message) override;
+  void on_data(parcel& items) override;
+  void flush() override;
+
+private:
+  struct arrived {
+    std::vector<delivered_items::one> items;
+    std::size_t next = 0;
+  };
+
+  bool is_stale() const noexcept;
+  void complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged);
+  void on_attached(std::uint64_t generation);
+  void serve();
+  void stop(errc reason);
+
+  std::shared_ptr<const lane_link> link_;
+  end_role role_;
+  std::optional<std::uint64_t> generation_;
+  std::optional<errc> ended_;
+  std::optional<std::uint64_t> end_after_returns_;
+  receiving_credit credit_;
+  progress_tracker progress_;
+  ring<std::uint64_t> sizes_; // bytes of each delivery that is not below the prefix
+  std::uint64_t taken_ = 0;
+  std::uint64_t acknowledged_below_ = 0;
+  std::uint64_t returns_ = 0;
+  ring<arrived> ready_; // none of them empty
+  std::vector<std::uint64_t> out_of_order_;
+  std::deque<receive_operation*> receivers_;
+  std::vector<attach_operation*> attaching_;
+};
+
+} // namespace detail
+} // namespace weir

@@ -1,0 +1,255 @@
+#pragma once
+
+#include <weir/actor_ref.hpp>
+#include <weir/batch.hpp>
+#include <weir/credit.hpp>
+#include <weir/error.hpp>
+#include <weir/lane_machine.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+/// The messages between the actors of a stream: a closed set. Control messages are of fixed size, urgent, and cumulative or
+/// at most one of a kind for each lane end, so that they are bounded without credit; data messages spend credit.
+namespace weir::detail {
+
+/// Names an endpoint within an actor. A slot that is used again has a newer generation.
+struct endpoint_address {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+
+  friend bool operator==(const endpoint_address&, const endpoint_address&) = default;
+};
+
+enum class end_role : std::uint8_t { producer, consumer, dead_letter_consumer };
+
+constexpr outlet outlet_of(end_role role) noexcept {
+  return role == end_role::dead_letter_consumer ? outlet::dead_letters : outlet::main;
+}
+
+/// An end asks for its lane: producer or consumer. Answered by attached, or cancel.
+struct attach_end {
+  end_role role;
+  actor_ref from;
+  endpoint_address reply;
+  credit window; ///< a consumer's; a producer's is the lane's to say
+};
+
+struct attached {
+  std::uint64_t generation;
+  sending_credit sending;               ///< a producer's
+  std::uint64_t next_sequence;          ///< a producer's: the number of its first item
+  std::shared_ptr<const position> last; ///< a producer's: what the lane carried last
+};
+
+/// Absolute: everything below may be sent. At most one is under way for each end; a newer one overwrites.
+struct grant {
+  end_role role;
+  std::uint64_t generation;
+  credit up_to;
+};
+
+/// A starved producer says what it waits for.
+struct probe {
+  std::uint64_t generation;
+  credit wanted;
+};
+
+/// Everything below `through` is done, everything below `taken` was handed to the consumer's code. Cumulative.
+struct acknowledged_below {
+  end_role role;
+  std::uint64_t generation;
+  std::uint64_t through;
+  std::uint64_t taken;
+  credit granted; ///< the consumer's newest grant travels along
+};
+
+/// One delivery, out of order.
+struct acknowledged_one {
+  end_role role;
+  std::uint64_t generation;
+  std::uint64_t ordinal;
+};
+
+struct returned_one {
+  end_role role;
+  std::uint64_t generation;
+  std::uint64_t ordinal;
+  std::uint64_t after_ms;
+};
+
+/// An end is gone, perhaps before it heard of its generation: it is known by where it was. A producer's comes behind its data.
+struct detach_end {
+  end_role role;
+  actor_ref from;
+  endpoint_address reply;
+  std::uint64_t taken;
+};
+
+/// To an end: nothing more will come of it.
+struct cancel {
+  errc reason;
+};
+
+/// To a consumer, behind the data: everything was delivered and nothing new will come. Holds only while the lane has handled
+/// as many returns as the consumer has sent.
+struct end_of_lane {
+  std::uint64_t generation;
+  std::uint64_t returns;
+};
+
+/// To a lane: from the stream.
+struct close_lane {
+  bool drain;
+};
+struct retire_lane {};
+
+/// What a stream's watermark actor knows.
+struct watermark_figures {
+  std::optional<position> watermark;
+  std::optional<position> confirmable;
+};
+
+/// Answers watch.
+struct watermark_moved {
+  std::shared_ptr<const watermark_figures> now;
+};
+
+/// Wakes a coroutine that waits for something outside of its actor.
+struct wake {};
+
+/// To a host: stop in good order, or at once.
+struct stop_host {};
+struct kill_host {};
+
+using control = std::variant<attach_end, attached, grant, probe, acknowledged_below, acknowledged_one, returned_one, detach_end,
+  cancel, end_of_lane, close_lane, retire_lane, watermark_moved, wake, stop_host, kill_host>;
+
+struct control_message {
+  endpoint_address to;
+  control what;
+};
+
+/// To the watermark actor. A lane's floors are cumulative; a reader has one watch at a time.
+struct add_floor {
+  std::uint64_t lane;
+  lane_floor start;
+};
+struct move_floor {
+  std::uint64_t lane;
+  lane_floor floor;
+};
+struct retire_floor {
+  std::uint64_t lane;
+};
+struct watch {
+  enum class until : std::uint8_t { now, watermark_covers, watermark_differs, confirmable_differs };
+  until condition;
+  std::optional<position> given;
+  actor_ref from;
+  endpoint_address reply;
+};
+struct unwatch {
+  actor_ref from;
+  endpoint_address reply;
+};
+
+struct watermark_message {
+  std::variant<add_floor, move_floor, retire_floor, watch, unwatch> what;
+};
+
+/// How full an actor's mailbox and lanes are and were; shared with whoever shows it. Written by the actor and its senders.
+struct meter {
+  std::atomic<std::uint64_t> depth{0};
+  std::atomic<std::uint64_t> peak{0};
+
+  void enter() noexcept {
+    const auto now = depth.fetch_add(1, std::memory_order_relaxed) + 1;
+    auto seen = peak.load(std::memory_order_relaxed);
+    while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+    }
+  }
+  void leave() noexcept { depth.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+/// The body of a data message. Counts in its receiver's mailbox from the moment it is sent until it ends, on whatever path:
+/// handled, bounced, dropped with a closed mailbox.
+class parcel {
+public:
+  parcel() = default;
+  virtual ~parcel() {
+    if (counted_in_)
+      counted_in_->leave();
+  }
+  parcel(const parcel&) = delete;
+  parcel& operator=(const parcel&) = delete;
+
+  void count_in(std::shared_ptr<meter> mailbox) noexcept {
+    if (counted_in_)
+      return;
+    counted_in_ = std::move(mailbox);
+    counted_in_->enter();
+  }
+
+private:
+  std::shared_ptr<meter> counted_in_;
+};
+
+struct data_message {
+  endpoint_address to;
+  std::shared_ptr<parcel> items;
+};
+
+/// Producer → lane.
+class published_items final : public parcel {
+public:
+  std::uint64_t generation = 0;
+  std::uint64_t first = 0;
+  std::vector<lane_item> items;
+};
+
+/// Lane → consumer.
+class delivered_items final : public parcel {
+public:
+  struct one {
+    std::uint64_t sequence;
+    std::uint32_t attempt;
+    lane_item item;
+  };
+  std::uint64_t generation = 0;
+  std::uint64_t first_ordinal = 0;
+  std::vector<one> items;
+};
+
+/// Sink engine → request lane.
+class published_request final : public parcel {
+public:
+  request asked;
+  bool forget = false; ///< the sink's lane was retired: drop what it asked for
+};
+
+/// Request lane → ingest engine.
+class delivered_request final : public parcel {
+public:
+  std::uint64_t generation = 0;
+  std::uint64_t ticket = 0;
+  std::uint32_t attempt = 0;
+  request asked;
+};
+
+/// The figures of one lane that anybody may read at any time. `published` counts before `acknowledged` can.
+struct lane_gauge {
+  std::atomic<std::uint64_t> published{0};
+  std::atomic<std::uint64_t> acknowledged{0};
+  std::atomic<std::uint64_t> held_bytes{0};
+  std::atomic<std::uint64_t> peak_items{0};
+  std::atomic<std::uint64_t> bound_violations{0};
+  std::atomic<std::uint64_t> producer_generation{0};
+  std::atomic<std::uint64_t> consumer_generation[2]{};
+};
+
+} // namespace weir::detail
