@@ -9,23 +9,35 @@ consumer_end::consumer_end(host& owner, std::shared_ptr<const lane_link> link, e
     link_{std::move(link)},
     role_{role},
     credit_{window} {
+  if (role_ == end_role::consumer)
+    if (auto wired = link_->wiring->attach(to_string(link_->id), shared_wiring::end::consumer, owner.unique_name()); !wired) {
+      ended_ = errc::wait_cycle;
+      refusal_ = std::move(wired).error();
+      return;
+    }
   owner.post(link_->lane, control_message{{}, attach_end{role_, owner.ref(), here(), window}});
 }
 
 consumer_end::~consumer_end() {
+  stop(errc::cancelled); // whoever still waits here
+  if (refusal_)
+    return;
   flush();
+  if (role_ == end_role::consumer)
+    link_->wiring->detach(to_string(link_->id), shared_wiring::end::consumer, owner().unique_name());
   owner().post(link_->lane, control_message{{}, detach_end{role_, owner().ref(), here(), taken_}});
 }
 
 std::uint64_t consumer_end::next_bytes() const noexcept {
   const auto& first = ready_[0];
-  return size_in_bytes(first.items[first.next].item);
+  return first.items[first.next].item.bytes();
 }
 
 weir::delivery<lane_item> consumer_end::take() {
   auto& first = ready_.front();
   auto& next = first.items[first.next];
-  const auto bytes = size_in_bytes(next.item);
+  const auto bytes = next.item.bytes();
+  flush_later(); // tells the lane what was seen, for the count of attempts
   weir::delivery<lane_item> taken{*this, taken_++, next.sequence, next.attempt, std::move(next.item), bytes};
   if (++first.next == first.items.size())
     ready_.pop_front();
@@ -33,6 +45,8 @@ weir::delivery<lane_item> consumer_end::take() {
 }
 
 std::optional<error> consumer_end::end() const {
+  if (refusal_)
+    return refusal_;
   if (ended_) {
     const char* sentence = "the lane gives nothing more";
     switch (*ended_) {
@@ -102,9 +116,16 @@ result<void> consumer_end::give_back(std::uint64_t ordinal, std::uint64_t bytes,
   if (!progress_.is_open(ordinal))
     return success();
   ++returns_;
-  owner().post(link_->lane, control_message{{}, returned_one{role_, *generation_, ordinal, after_ms}});
+  owner().post(link_->lane, control_message{{}, returned_one{role_, *generation_, ordinal, after_ms, taken_}});
   complete(ordinal, bytes, false);
+  discard_ready();
   return success();
+}
+
+void consumer_end::discard_ready() {
+  ready_.clear();
+  for (; taken_ < progress_.end(); ++taken_)
+    complete(taken_, sizes_[static_cast<std::size_t>(taken_ - progress_.prefix_end())], false);
 }
 
 void consumer_end::complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged) {
@@ -140,11 +161,15 @@ void consumer_end::on_data(parcel& items) {
   if (generation_ != delivered.generation)
     return;
   for (const auto& one : delivered.items) {
-    const auto bytes = size_in_bytes(one.item);
+    const auto bytes = one.item.bytes();
     if (!credit_.on_received(1, bytes))
       link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
     progress_.open();
     sizes_.emplace_back(bytes);
+  }
+  if (delivered.returns != returns_) {
+    discard_ready(); // sent before the lane knew of a return: these come again, behind it
+    return;
   }
   ready_.emplace_back(arrived{std::move(delivered.items)});
   serve();
@@ -192,10 +217,12 @@ void consumer_end::flush() {
     if (ordinal >= progress_.prefix_end())
       owner().post(link_->lane, control_message{{}, acknowledged_one{role_, *generation_, ordinal}});
   out_of_order_.clear();
-  const auto granted = credit_.take_grant();
-  if (acknowledged_below_ == progress_.prefix_end() && !granted)
+  // With nothing left to hand out, whatever is free is granted: the lane may need just that for its next item.
+  const auto granted = credit_.take_grant(ready_.empty());
+  if (acknowledged_below_ == progress_.prefix_end() && taken_told_ == taken_ && !granted)
     return;
   acknowledged_below_ = progress_.prefix_end();
+  taken_told_ = taken_;
   owner().post(
     link_->lane, control_message{{}, acknowledged_below{role_, *generation_, acknowledged_below_, taken_, credit_.granted()}});
 }

@@ -275,7 +275,8 @@ void host::finish_message(bool mailbox_is_empty) {
     }
     return;
   }
-  if (!is_idle && !std::exchange(turn_requested_, true))
+  // Flushing may have made coroutines ready, or asked for another flush.
+  if ((!ready_.empty() || (mailbox_is_empty && !to_flush_.empty())) && !std::exchange(turn_requested_, true))
     request_turn();
 }
 

@@ -1,6 +1,6 @@
+#include <weir/caf.hpp>
 #include <weir/detail/caf_actor.hpp>
 #include <weir/detail/ending.hpp>
-#include <weir/caf.hpp>
 #include <weir/spawn.hpp>
 
 namespace weir {
@@ -17,6 +17,7 @@ public:
       ending_{std::move(when_ended)},
       shielded_{options.shielded} {
     name_ = std::move(options.name);
+    id_ = id();
   }
 
   ~host_actor() override { ending_->set(error{errc::actor_stopped, "the actor ended before it ran"}); }

@@ -15,10 +15,10 @@ struct ingest_state {
   std::shared_ptr<const pipeline_parts> shared;
   ingest_parts parts;
   std::map<std::string, producer<lane_item>> lanes;
-  gate publishing;                                  // whoever offers items: one at a time, so that snapshots keep their place
-  std::optional<position> offered;                  // the last live position that has its place in every lane
+  gate publishing;                 // whoever offers items: one at a time, so that snapshots keep their place
+  std::optional<position> offered; // the last live position that has its place in every lane
   std::optional<position> confirmed;
-  std::vector<delivery<request>> deferred;          // requests that wait for a position to be offered
+  std::vector<delivery<request>> deferred; // requests that wait for a position to be offered
   std::optional<error> failure;
   bool stopping = false;
 

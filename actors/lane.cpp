@@ -19,7 +19,7 @@ error too_late() {
 // publish_operation -----------------------------------------------------------------------------------------------------------
 
 publish_operation::publish_operation(producer<lane_item>& to, lane_item offered, deadline until)
-  : publication{std::move(offered)},
+  : publication{shared_item{std::move(offered)}},
     to_{&to},
     until_{until} {}
 
@@ -98,13 +98,22 @@ result<std::uint64_t> attach_operation::await_resume() {
   return std::move(*outcome_);
 }
 
-void attach_operation::on_stop() noexcept {
-  if (outcome_)
-    return;
+attach_operation::~attach_operation() {
+  if (is_suspended() && !outcome_)
+    withdraw();
+}
+
+void attach_operation::withdraw() noexcept {
   if (producer_ != nullptr && producer_->bound() != nullptr)
     producer_->bound()->withdraw(*this);
   if (consumer_ != nullptr && consumer_->bound() != nullptr)
     consumer_->bound()->withdraw(*this);
+}
+
+void attach_operation::on_stop() noexcept {
+  if (outcome_)
+    return;
+  withdraw();
   outcome_.emplace(stopped());
   resume_soon();
 }
@@ -123,17 +132,24 @@ detail::producer_end& producer<lane_item>::bind(detail::host& host) {
 }
 
 result<void> producer<lane_item>::try_publish(lane_item& item) {
-  if (end_)
-    if (auto outcome = end_->try_enqueue(item))
+  if (end_) {
+    shared_item shared{std::move(item)};
+    auto outcome = end_->try_enqueue(shared);
+    if (shared)
+      item = shared.take(); // it stays with the caller
+    if (outcome)
       return std::move(*outcome);
+  }
   return error{errc::would_wait, "the lane has no room now, or is not attached yet", {{"lane", to_string(link_->id)}}};
 }
 
 // publish_all -----------------------------------------------------------------------------------------------------------------
 
 struct publish_all_operation::offered final : detail::publication {
-  offered(publish_all_operation& owner, std::size_t index, lane_item copy)
-    : publication{std::move(copy)}, owner_{owner}, index_{index} {}
+  offered(publish_all_operation& owner, std::size_t index, shared_item copy)
+    : publication{std::move(copy)},
+      owner_{owner},
+      index_{index} {}
 
   using publication::withdraw;
 
@@ -147,7 +163,9 @@ struct publish_all_operation::offered final : detail::publication {
 };
 
 publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item item)
-  : to_{std::move(to)}, item_{std::move(item)}, failures_(to_.size()) {}
+  : to_{std::move(to)},
+    item_{std::move(item)},
+    failures_(to_.size()) {}
 
 publish_all_operation::~publish_all_operation() = default;
 
@@ -219,7 +237,7 @@ void publish_all_operation::on_stop() noexcept {
 // delivery --------------------------------------------------------------------------------------------------------------------
 
 delivery<lane_item>::delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt,
-  lane_item item, std::uint64_t bytes) noexcept
+  shared_item item, std::uint64_t bytes) noexcept
   : host_{&from.owner()},
     from_{from.here()},
     attempt_{attempt},
@@ -284,6 +302,12 @@ result<void> delivery<lane_item>::nack(std::chrono::milliseconds after) {
 }
 
 // receive_operation -----------------------------------------------------------------------------------------------------------
+
+receive_operation::~receive_operation() {
+  if (is_suspended() && !outcome_)
+    if (auto* end = from_->bound())
+      end->withdraw(*this);
+}
 
 bool receive_operation::await_ready() {
   auto* end = from_->bound();
@@ -371,9 +395,11 @@ task<result<std::vector<delivery<lane_item>>>> consumer<lane_item>::receive_some
   const auto bytes = size_in_bytes(received.value().item());
   std::vector<delivery<lane_item>> taken;
   taken.push_back(std::move(received).value());
-  if (max_items > 1 && bytes < max_bytes)
-    for (auto& more : take_ready(max_items - 1, max_bytes - bytes))
-      taken.push_back(std::move(more));
+  auto room = max_bytes > bytes ? max_bytes - bytes : 0;
+  while (taken.size() < max_items && end_->has_ready() && end_->next_bytes() <= room) {
+    room -= static_cast<std::size_t>(end_->next_bytes());
+    taken.push_back(end_->take());
+  }
   co_return std::move(taken);
 }
 

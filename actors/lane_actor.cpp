@@ -1,6 +1,7 @@
 #include <weir/detail/caf_actor.hpp>
 #include <weir/detail/stream_actors.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -48,7 +49,7 @@ protected:
         after_message();
       },
       [this](timer_message) {
-        timer_armed_ = false;
+        on_timer();
         after_message();
       },
     };
@@ -57,21 +58,19 @@ protected:
 private:
   static constexpr std::size_t items_per_message = 64;
   static constexpr int messages_per_flush = 16;
+  static constexpr std::uint64_t starved_after_ms = 5;
 
   // Events -------------------------------------------------------------------------------------------------------------------
 
   void on(attach_end& wanted) {
+    if (retired_ || aborted_ || (wanted.role == end_role::producer && closed_)) {
+      const auto why = retired_ ? errc::lane_retired : errc::closed;
+      post(wanted.from, control_message{wanted.reply, cancel{why}}, context());
+      return;
+    }
     auto& who = peer_of(wanted.role);
     if (who.attached)
       tell(who, cancel{errc::fenced});
-    if (retired_) {
-      post(wanted.from, control_message{wanted.reply, cancel{errc::lane_retired}}, context());
-      return;
-    }
-    if (wanted.role == end_role::producer && closed_) {
-      post(wanted.from, control_message{wanted.reply, cancel{errc::closed}}, context());
-      return;
-    }
     leave(who);
     who = peer{std::move(wanted.from), wanted.reply, true};
     watch(who.actor);
@@ -109,6 +108,7 @@ private:
     const auto out = outlet_of(back.role);
     if (!machine_.on_returned(out, back.generation, back.ordinal, back.after_ms == 0 ? 0 : now_ms() + back.after_ms))
       return;
+    machine_.return_untaken(out, back.generation, back.taken);
     ++returns_[index(out)];
     end_said_[index(out)] = false;
     if (out == outlet::main && machine_.is_stopped())
@@ -191,7 +191,7 @@ private:
     messages_since_flush_ = 0;
     deliver(end_role::consumer);
     deliver(end_role::dead_letter_consumer);
-    if (const auto more = machine_.take_grant())
+    if (const auto more = machine_.take_grant(std::exchange(has_starved_, false)))
       tell(producer_, grant{end_role::producer, machine_.producer_generation(), *more});
     if (!(machine_.floor() == last_floor_)) {
       last_floor_ = machine_.floor();
@@ -217,10 +217,11 @@ private:
       if (!gathered) {
         gathered = std::make_shared<delivered_items>();
         gathered->generation = machine_.consumer_generation(out);
+        gathered->returns = returns_[index(out)];
         gathered->first_ordinal = next.ordinal;
         gathered->items.reserve(items_per_message);
       }
-      gathered->items.push_back({next.sequence, next.attempt, *next.item});
+      gathered->items.push_back({next.sequence, next.attempt, *next.shared});
       if (gathered->items.size() >= items_per_message)
         post(who.actor, data_message{who.reply, std::move(gathered)}, context());
     });
@@ -232,21 +233,32 @@ private:
         who.actor, control_message{who.reply, end_of_lane{machine_.consumer_generation(out), returns_[index(out)]}}, context());
   }
 
+  void on_timer() {
+    if (armed_for_ && now_ms() >= *armed_for_)
+      armed_for_.reset(); // otherwise it is one that was asked for before, and an earlier one is still to come
+    has_starved_ = machine_.is_producer_starved();
+  }
+
   void stop_consumer() {
     tell(consumers_[0], cancel{errc::dead_lettered});
     forget(end_role::consumer, 0);
     settings_.gauge->consumer_generation[0].fetch_add(1, std::memory_order_release);
   }
 
+  /// For what is returned and due later, and for a producer that has used up its credit while less than half of the bound is
+  /// free: usually that is about to become more, but the consumer may be waiting for just one more item.
   void arm_timer() {
-    if (timer_armed_)
+    const bool is_starved = machine_.is_producer_starved();
+    if (!is_starved && !machine_.waits_for_time())
       return;
-    const auto present = now_ms_if_needed();
-    const auto due = machine_.next_due(present);
-    if (!due)
+    const auto present = now_ms();
+    auto wanted = machine_.next_due(present);
+    if (is_starved)
+      wanted = std::min(wanted.value_or(UINT64_MAX), present + starved_after_ms);
+    if (!wanted || (armed_for_ && *armed_for_ <= *wanted))
       return;
-    timer_armed_ = true;
-    clock().schedule_message(clock().now() + std::chrono::milliseconds{*due - present}, caf::strong_actor_ptr{ctrl()},
+    armed_for_ = wanted;
+    clock().schedule_message(clock().now() + std::chrono::milliseconds{*wanted - present}, caf::strong_actor_ptr{ctrl()},
       caf::make_mailbox_element(nullptr, caf::make_message_id(caf::message_priority::high), caf::no_stages, timer_message{}));
   }
 
@@ -301,7 +313,8 @@ private:
   bool closed_ = false;
   bool aborted_ = false;
   bool retired_ = false;
-  bool timer_armed_ = false;
+  bool has_starved_ = false;
+  std::optional<std::uint64_t> armed_for_; // the earliest call of on_timer() under way
 };
 
 actor_ref spawn_lane(caf::actor_system& system, lane_settings settings) {

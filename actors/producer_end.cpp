@@ -31,7 +31,17 @@ bool publication::withdraw() noexcept {
 }
 
 producer_end::producer_end(host& owner, std::shared_ptr<const lane_link> link) : endpoint{owner}, link_{std::move(link)} {
-  owner.post(link_->lane, control_message{{}, attach_end{end_role::producer, owner.ref(), here(), {}}});
+  if (auto wired = link_->wiring->attach(to_string(link_->id), shared_wiring::end::producer, owner.unique_name()); !wired) {
+    ended_ = errc::wait_cycle;
+    refusal_ = std::move(wired).error();
+    return;
+  }
+  // Behind whatever this actor's producer before it has published, which a fence would drop.
+  owner.post_in_order(link_->lane, control_message{{}, attach_end{end_role::producer, owner.ref(), here(), {}}});
+}
+
+error producer_end::end() const {
+  return refusal_ ? *refusal_ : ended_with(*ended_, link_->id);
 }
 
 producer_end::~producer_end() {
@@ -41,13 +51,16 @@ producer_end::~producer_end() {
 }
 
 void producer_end::say_goodbye() {
+  if (refusal_)
+    return;
+  link_->wiring->detach(to_string(link_->id), shared_wiring::end::producer, owner().unique_name());
   // Behind the data: the lane knows then that nothing more is under way.
   owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
 }
 
-std::optional<result<void>> producer_end::try_enqueue(lane_item& item) {
+std::optional<result<void>> producer_end::try_enqueue(shared_item& item) {
   if (ended_)
-    return ended_with(*ended_, link_->id);
+    return end();
   if (!generation_ || !line_.empty())
     return std::nullopt;
   if (auto fault = find_fault(item))
@@ -87,7 +100,7 @@ void producer_end::await_attached(attach_operation& waiting) {
     return;
   }
   if (ended_)
-    waiting.outcome_.emplace(ended_with(*ended_, link_->id));
+    waiting.outcome_.emplace(end());
   else
     waiting.outcome_.emplace(*generation_);
   waiting.resume_soon();
@@ -97,9 +110,9 @@ void producer_end::withdraw(attach_operation& waiting) noexcept {
   std::erase(attaching_, &waiting);
 }
 
-std::optional<error> producer_end::find_fault(const lane_item& item) const {
+std::optional<error> producer_end::find_fault(const shared_item& item) const {
   const auto refuse = [&](errc code, const char* sentence) { return error{code, sentence, {{"lane", to_string(link_->id)}}}; };
-  const auto* carried = std::get_if<batch>(&item);
+  const auto* carried = std::get_if<batch>(&*item);
   if (carried == nullptr)
     return std::nullopt;
   if (carried->is_snapshot()) {
@@ -118,28 +131,32 @@ std::optional<error> producer_end::find_fault(const lane_item& item) const {
   return std::nullopt;
 }
 
-bool producer_end::may_enqueue(const lane_item& item) {
-  if (!credit_.may_send(size_in_bytes(item))) {
+bool producer_end::may_enqueue(const shared_item& item) {
+  if (!credit_.may_send(item.bytes())) {
     if (!std::exchange(probed_, true) && credit_.available_items() > 0)
-      owner().post(link_->lane, control_message{{}, probe{*generation_, credit_.wanted_for(size_in_bytes(item))}});
+      owner().post(link_->lane, control_message{{}, probe{*generation_, credit_.wanted_for(item.bytes())}});
     return false;
   }
-  const auto* carried = std::get_if<batch>(&item);
+  const auto* carried = std::get_if<batch>(&*item);
   if (carried == nullptr || !carried->envelopes || !link_->budget)
     return true;
   if (budget_ticket_) {
-    if (!link_->budget->admitted(*budget_ticket_, *carried->envelopes))
+    if (!link_->budget->admitted(*budget_ticket_))
       return false;
     budget_ticket_.reset();
     return true;
   }
-  return link_->budget->try_charge(*carried->envelopes);
+  return link_->budget->try_charge(carried->envelopes);
 }
 
-void producer_end::enqueue(lane_item item) {
-  if (const auto* at = position_of(item))
-    last_ = *at;
-  credit_.spend(size_in_bytes(item));
+void producer_end::enqueue(shared_item item) {
+  if (const auto* at = item.at()) {
+    last_.emplace();
+    last_->epoch = at->epoch;
+    last_->seq = at->seq;
+    last_->ends_transaction = at->ends_transaction; // the rest decides nothing, and is larger
+  }
+  credit_.spend(item.bytes());
   probed_ = false;
   if (!outgoing_) {
     outgoing_ = std::make_shared<published_items>();
@@ -160,7 +177,7 @@ void producer_end::pump() {
   while (!line_.empty()) {
     auto& first = *line_.front();
     if (ended_) {
-      settle_front(ended_with(*ended_, link_->id));
+      settle_front(end());
       continue;
     }
     if (!generation_)
@@ -171,16 +188,11 @@ void producer_end::pump() {
       continue;
     }
     if (!may_enqueue(first.item)) {
-      const auto* carried = std::get_if<batch>(&first.item);
-      const bool lacks_budget = credit_.may_send(size_in_bytes(first.item));
+      const auto* carried = std::get_if<batch>(&*first.item);
+      const bool lacks_budget = credit_.may_send(first.item.bytes());
       if (lacks_budget && !budget_ticket_) {
-        budget_bytes_ = carried->envelopes->size_in_bytes();
-        budget_ticket_ = link_->budget->wait(*carried->envelopes, owner().ref(), here());
-        // Room may have come free between the two looks; then nobody else would wake us.
-        if (!link_->budget->admitted(*budget_ticket_, *carried->envelopes))
-          return;
-        budget_ticket_.reset();
-        continue;
+        budget_ticket_ = link_->budget->wait(carried->envelopes, owner().ref(), here());
+        continue; // room may have come free between the two looks
       }
       return;
     }
@@ -198,7 +210,7 @@ void producer_end::settle_front(std::optional<error> failure) {
 
 void producer_end::leave_budget() noexcept {
   if (budget_ticket_)
-    link_->budget->leave(*std::exchange(budget_ticket_, std::nullopt), budget_bytes_);
+    link_->budget->leave(*std::exchange(budget_ticket_, std::nullopt));
 }
 
 void producer_end::stop(errc reason) {
@@ -207,7 +219,7 @@ void producer_end::stop(errc reason) {
   leave_budget();
   pump();
   for (auto* one : std::exchange(attaching_, {})) {
-    one->outcome_.emplace(ended_with(*ended_, link_->id));
+    one->outcome_.emplace(end());
     one->resume_soon();
   }
 }

@@ -42,7 +42,7 @@ private:
       post(server_, control_message{reply_, cancel{errc::fenced}}, context());
       forget_server();
     }
-    if (closed_) {
+    if (aborted_) {
       post(wanted.from, control_message{wanted.reply, cancel{errc::closed}}, context());
       return;
     }
@@ -71,7 +71,7 @@ private:
   }
 
   void on(close_lane& how) {
-    closed_ = true;
+    aborted_ = aborted_ || !how.drain; // while the lanes drain, what was asked is still served
     if (attached_ && !how.drain)
       post(server_, control_message{reply_, cancel{errc::closed}}, context());
   }
@@ -79,10 +79,12 @@ private:
   void on(stop_host&) { quit(); }
 
   void on_published(published_request& published) {
-    if (published.forget)
+    if (!published.forget)
+      set_.add(std::move(published.asked));
+    else if (published.asked.collections.empty())
       set_.forget(published.asked.sink);
     else
-      set_.add(std::move(published.asked));
+      set_.forget(published.asked.sink, published.asked.collections.front());
     if (!published.forget)
       ++received_;
     settle();
@@ -122,7 +124,7 @@ private:
   std::uint64_t generation_ = 0;
   std::uint64_t received_ = 0;
   bool attached_ = false;
-  bool closed_ = false;
+  bool aborted_ = false;
 };
 
 actor_ref spawn_requests(caf::actor_system& system, std::shared_ptr<lane_gauge> gauge) {

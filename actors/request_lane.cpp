@@ -16,6 +16,7 @@ public:
   }
 
   ~request_end() override {
+    stop(errc::cancelled); // whoever still waits here
     owner().post(link_->requests, control_message{{}, detach_end{end_role::consumer, owner().ref(), here(), 0}});
   }
 
@@ -31,7 +32,7 @@ public:
     if (served)
       owner().post(link_->requests, control_message{{}, acknowledged_one{end_role::consumer, generation_, ticket}});
     else
-      owner().post(link_->requests, control_message{{}, returned_one{end_role::consumer, generation_, ticket, 0}});
+      owner().post(link_->requests, control_message{{}, returned_one{end_role::consumer, generation_, ticket, 0, 0}});
     return success();
   }
 
@@ -39,9 +40,7 @@ public:
     if (const auto* known = std::get_if<attached>(&message)) {
       generation_ = known->generation;
     } else if (const auto* ends = std::get_if<cancel>(&message)) {
-      ended_ = ends->reason;
-      ready_.clear();
-      serve();
+      stop(ends->reason);
     }
   }
 
@@ -56,6 +55,13 @@ public:
   }
 
 private:
+  void stop(errc reason) {
+    if (!ended_)
+      ended_ = reason;
+    ready_.clear();
+    serve();
+  }
+
   void serve() {
     while (!receivers_.empty() && (ended_ || !ready_.empty())) {
       auto* first = receivers_.front();
@@ -150,6 +156,11 @@ void receive_request_operation::start(std::coroutine_handle<> frame, detail::roo
     return;
   if (const auto at = until_.resolve(root.owner()))
     set_deadline(*at);
+}
+
+receive_request_operation::~receive_request_operation() {
+  if (is_suspended() && !outcome_ && from_->bound() != nullptr)
+    from_->bound()->withdraw(*this);
 }
 
 result<delivery<request>> receive_request_operation::await_resume() {

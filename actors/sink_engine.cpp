@@ -16,11 +16,14 @@ struct sink_engine {
   producer<request> requests;
   backoff pause;
   std::optional<position> committed;
-  std::optional<std::uint64_t> seeded_epoch;         // complete, or being made complete
-  std::optional<request_id> running;                 // the backfill that was asked for and whose marker has not come
+  std::optional<std::uint64_t> seeded_epoch; // complete, or being made complete
+  std::optional<request_id> running;         // the backfill that was asked for and whose marker has not come
   std::uint64_t running_epoch = 0;
 
   sink& destination() const { return *parts.destination; }
+
+  /// A source whose collections nobody named has no snapshots to ask for: its beginning is all there is.
+  bool wants_backfill() const { return destination().wants_backfill() && !shared->collections.empty(); }
 };
 
 using engine_ptr = std::shared_ptr<sink_engine>;
@@ -33,7 +36,8 @@ request_id new_request_id() {
 }
 
 /// Asks for a backfill: first the destination is told, then the ingest side.
-task<result<void>> ask_for_backfill(self me, engine_ptr engine, std::uint64_t epoch, std::optional<unfinished_backfill> resumed) {
+task<result<void>> ask_for_backfill(
+  self me, engine_ptr engine, std::uint64_t epoch, std::optional<unfinished_backfill> resumed) {
   request asked{resumed ? resumed->request : new_request_id(), engine->parts.name, engine->shared->collections,
     resumed ? resumed->walked : std::nullopt, engine->committed};
   auto beginning = engine->destination().begin_backfill(me, asked, epoch);
@@ -55,7 +59,7 @@ task<result<void>> open(self me, engine_ptr engine) {
   engine->committed = holds.committed;
   engine->seeded_epoch = holds.seeded_epoch;
   engine->running.reset();
-  if (!engine->destination().wants_backfill() || (holds.seeded_epoch && !holds.unfinished))
+  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished))
     co_return success();
   const auto epoch = holds.committed ? holds.committed->epoch : 1;
   auto asking = ask_for_backfill(me, engine, epoch, holds.unfinished);
@@ -140,7 +144,8 @@ void acknowledge(sink_engine& engine, deliveries& group, std::size_t begin, std:
   engine.pause.on_progress();
 }
 
-task<result<void>> write_group(self me, engine_ptr engine, std::shared_ptr<deliveries> group, std::size_t begin, std::size_t end) {
+task<result<void>> write_group(
+  self me, engine_ptr engine, std::shared_ptr<deliveries> group, std::size_t begin, std::size_t end) {
   std::vector<lane_item> items;
   for (auto index = begin; index < end; ++index)
     items.push_back((*group)[index].item());
@@ -176,7 +181,7 @@ task<result<void>> write_or_set_aside(self me, engine_ptr engine, std::shared_pt
 
 /// The first item, from `begin` on, that opens an epoch whose state the destination does not hold.
 std::size_t find_new_epoch(const sink_engine& engine, const deliveries& group, std::size_t begin) {
-  if (!engine.destination().wants_backfill())
+  if (!engine.wants_backfill())
     return group.size();
   auto known = engine.running ? engine.running_epoch : engine.seeded_epoch.value_or(0);
   for (auto index = begin; index < group.size(); ++index)

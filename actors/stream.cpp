@@ -34,8 +34,15 @@ std::map<lane_id, lane_directory::lane> lane_directory::all() const {
   return lanes_;
 }
 
+void lane_directory::close() {
+  const std::lock_guard lock{mutex_};
+  closed_ = true;
+}
+
 std::optional<error> lane_directory::find_fault(const request& asked) const {
   const std::lock_guard lock{mutex_};
+  if (closed_)
+    return error{errc::closed, "the stream was closed", {{"sink", asked.sink}}};
   const auto has_lane = [&](const lane_id& id) { return lanes_.contains(id); };
   for (const auto& collection : asked.collections) {
     if (!has_lane(lane_id{asked.sink}) && !has_lane(lane_id{asked.sink, collection}))
@@ -98,6 +105,8 @@ result<void> stream_state::retire_lane(const lane_id& id) {
   auto forget = std::make_shared<published_request>();
   forget->forget = true;
   forget->asked.sink = id.sink;
+  if (id.collection)
+    forget->asked.collections = {*id.collection};
   post(requests_, data_message{{}, std::move(forget)});
   retired_.push_back(std::move(taken).value().actor);
   return success();
@@ -106,9 +115,11 @@ result<void> stream_state::retire_lane(const lane_id& id) {
 void stream_state::close(bool drain) {
   const std::lock_guard lock{changing_};
   closed_ = true;
+  directory_.close();
   for (const auto& [id, lane] : directory_.all())
     post(lane.actor, control_message{{}, close_lane{drain}});
   post(requests_, control_message{{}, close_lane{drain}});
+  post(watermark_, control_message{{}, close_lane{drain}});
 }
 
 bool stream_state::idle() const {
@@ -141,7 +152,8 @@ stream_figures stream_state::figures() const {
 }
 
 std::shared_ptr<const lane_link> stream_state::link(const lane_id& id, const lane_directory::lane& lane) const {
-  return std::make_shared<const lane_link>(lane_link{id, lane.actor, lane.gauge, budget_, shared_from_this()});
+  return std::make_shared<const lane_link>(
+    lane_link{id, lane.actor, lane.gauge, budget_, settings_.wiring, shared_from_this()});
 }
 
 std::shared_ptr<const request_link> stream_state::request_link_of() const {

@@ -32,6 +32,10 @@ protected:
       [this](control_message& message) {
         if (std::holds_alternative<stop_host>(message.what))
           quit();
+        if (const auto* closed = std::get_if<close_lane>(&message.what); closed != nullptr && !closed->drain) {
+          aborted_ = true;
+          answer();
+        }
       },
     };
   }
@@ -58,8 +62,11 @@ private:
       return;
     const auto now = std::make_shared<const watermark_figures>(watermark_figures{table_.watermark(), table_.confirmable()});
     std::erase_if(watches_, [&](const detail::watch& one) {
-      if (!holds(one, *now))
-        return false;
+      if (!holds(one, *now)) {
+        if (aborted_)
+          post(one.from, control_message{one.reply, cancel{errc::closed}}, context());
+        return aborted_;
+      }
       post(one.from, control_message{one.reply, watermark_moved{now}}, context());
       return true;
     });
@@ -84,6 +91,7 @@ private:
   watermark_table table_;
   std::vector<detail::watch> watches_;
   bool turn_asked_ = false;
+  bool aborted_ = false; // what does not hold now may never: nobody is left waiting
 };
 
 actor_ref spawn_watermark(caf::actor_system& system) {

@@ -16,21 +16,32 @@ std::uint64_t lane_machine::attach_producer() {
 }
 
 bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items) {
+  std::vector<shared_item> shared;
+  shared.reserve(items.size());
+  for (auto& item : items)
+    shared.emplace_back(std::move(item));
+  return receive(generation, first, std::move(shared));
+}
+
+bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<shared_item>&& items) {
   if (!has_producer_ || generation != producer_generation_ || first != tracker_.end()) {
     ++stale_messages_;
     return false;
   }
+  const position* last = nullptr;
   for (auto& item : items) {
-    const auto bytes = size_in_bytes(item);
+    const auto bytes = item.bytes();
     if (!credit_.on_received(1, bytes))
       ++bound_violations_;
-    if (const auto* at = position_of(item))
-      last_position_ = *at;
+    if (const auto* at = item.at())
+      last = at;
     entries_.emplace_back(entry{.item = std::move(item), .bytes = bytes});
     held_bytes_ += bytes;
     ++unacknowledged_;
     tracker_.open();
   }
+  if (last != nullptr)
+    last_position_ = *last;
   return true;
 }
 
@@ -44,8 +55,8 @@ void lane_machine::detach_producer(std::uint64_t generation) {
     has_producer_ = false;
 }
 
-std::optional<credit> lane_machine::take_grant() {
-  return has_producer_ ? credit_.take_grant() : std::nullopt;
+std::optional<credit> lane_machine::take_grant(bool has_starved) {
+  return has_producer_ ? credit_.take_grant(has_starved) : std::nullopt;
 }
 
 std::uint64_t lane_machine::attach_consumer(outlet out, credit window) {
@@ -78,6 +89,7 @@ bool lane_machine::on_acknowledged_below(outlet out, std::uint64_t generation, s
   auto& from = outlets_[index(out)];
   from.taken = std::max({from.taken, taken, through});
   from.leases.end_below(through, [this](std::uint64_t sequence) { acknowledge(sequence); });
+  settle_floor();
   return true;
 }
 
@@ -86,7 +98,9 @@ bool lane_machine::on_acknowledged(outlet out, std::uint64_t generation, std::ui
     return false;
   auto& from = outlets_[index(out)];
   from.taken = std::max(from.taken, ordinal + 1);
-  return from.leases.end(ordinal, [this](std::uint64_t sequence) { acknowledge(sequence); });
+  const bool was_held = from.leases.end(ordinal, [this](std::uint64_t sequence) { acknowledge(sequence); });
+  settle_floor();
+  return was_held;
 }
 
 bool lane_machine::on_returned(outlet out, std::uint64_t generation, std::uint64_t ordinal, std::uint64_t due) {
@@ -95,6 +109,14 @@ bool lane_machine::on_returned(outlet out, std::uint64_t generation, std::uint64
   auto& from = outlets_[index(out)];
   from.taken = std::max(from.taken, ordinal + 1);
   return from.leases.end(ordinal, [&](std::uint64_t sequence) { give_back(out, ordinal, sequence, due); });
+}
+
+void lane_machine::return_untaken(outlet out, std::uint64_t generation, std::uint64_t taken) {
+  if (!is_current(out, generation))
+    return;
+  auto& from = outlets_[index(out)];
+  for (auto ordinal = taken; ordinal < from.leases.next_ordinal(); ++ordinal)
+    from.leases.end(ordinal, [&](std::uint64_t sequence) { give_back(out, ordinal, sequence, 0); });
 }
 
 std::optional<std::uint64_t> lane_machine::next_due(std::uint64_t now) const noexcept {
@@ -125,7 +147,7 @@ void lane_machine::drop_all() {
   entries_.clear();
   for (auto sequence = tracker_.prefix_end(); sequence < tracker_.end(); ++sequence)
     tracker_.complete(sequence, [](std::uint64_t) {});
-  next_new_ = tracker_.end();
+  next_new_ = floor_end_ = tracker_.end();
   held_bytes_ = unacknowledged_ = parked_ = 0;
   has_producer_ = false;
 }
@@ -160,7 +182,7 @@ std::optional<lane_machine::delivery> lane_machine::next_delivery(outlet out, st
   else
     ++next_new_;
   lent.state = entry_state::lent;
-  return delivery{to.leases.lend(sequence), sequence, ++lent.attempts, &lent.item};
+  return delivery{to.leases.lend(sequence), sequence, ++lent.attempts, &*lent.item, &lent.item};
 }
 
 void lane_machine::acknowledge(std::uint64_t sequence) {
@@ -168,20 +190,51 @@ void lane_machine::acknowledge(std::uint64_t sequence) {
   done.state = entry_state::acknowledged;
   held_bytes_ -= done.bytes;
   --unacknowledged_;
-  if (auto* carried = std::get_if<batch>(&done.item))
-    carried->envelopes.reset(); // a hole before it keeps its place, not its block
   if (done.where == outlet::dead_letters)
     --parked_;
+  if (sequence != tracker_.prefix_end())
+    keep_place(done); // a hole lies before it
+  pass_floor();
   tracker_.complete(sequence, [this](std::uint64_t) {
-    auto& passed = entries_.front();
-    if (const auto* at = position_of(passed.item)) {
-      floor_.reached = *at;
-      if (at->ends_transaction)
-        floor_.confirmable = *at;
-    }
-    credit_.on_done(1, passed.bytes);
+    credit_.on_done(1, entries_.front().bytes);
     entries_.pop_front();
   });
+}
+
+void lane_machine::keep_place(entry& done) {
+  const auto* where = done.item.at();
+  if (where == nullptr) {
+    done.item.reset();
+    return;
+  }
+  batch place;
+  place.at = *where;
+  done.item = shared_item{lane_item{std::move(place)}};
+}
+
+/// Items without a position neither move the floor nor block it, so it may pass some that are not done.
+void lane_machine::pass_floor() {
+  for (; floor_end_ < tracker_.end(); ++floor_end_) {
+    auto& next = at(floor_end_);
+    const auto* where = next.item ? next.item.at() : nullptr;
+    if (where == nullptr)
+      continue;
+    if (next.state != entry_state::acknowledged)
+      return;
+    auto& last = where->ends_transaction ? last_ending_ : last_passed_;
+    last = std::move(next.item);
+    if (&last == &last_ending_)
+      last_passed_.reset();
+  }
+}
+
+void lane_machine::settle_floor() {
+  if (last_ending_)
+    floor_.reached = floor_.confirmable = *last_ending_.at();
+  if (last_passed_)
+    floor_.reached = *last_passed_.at();
+  last_ending_.reset();
+  last_passed_.reset();
 }
 
 void lane_machine::give_back(outlet out, std::uint64_t ordinal, std::uint64_t sequence, std::uint64_t due) {

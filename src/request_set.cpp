@@ -58,6 +58,15 @@ void request_set::forget(const std::string& sink) {
   std::erase_if(running_, [&](const auto& one) { return one.second.asked.sink == sink; });
 }
 
+void request_set::forget(const std::string& sink, const std::string& collection) {
+  for (auto* part : {&waiting_, &running_})
+    for (auto one = part->begin(); one != part->end();) {
+      auto& asked = one->second.asked;
+      const bool is_done = asked.sink == sink && std::erase(asked.collections, collection) != 0 && asked.collections.empty();
+      one = is_done ? part->erase(one) : std::next(one);
+    }
+}
+
 bool request_set::is_running(const std::string& sink, const std::string& collection) const {
   return std::ranges::any_of(running_, [&](const auto& one) {
     const auto& asked = one.second.asked;

@@ -28,8 +28,8 @@ actor_ref from_caf(const caf::actor& actor);
 /// The text of a CAF error, for people.
 std::string describe(const caf::error& why);
 
-/// Awaits an answer of a CAF actor. Cancellation point; on cancellation and after its deadline the answer is dropped when it comes.
-/// Fails with actor_stopped when the other is gone, broken_promise when it dropped the question, and otherwise with
+/// Awaits an answer of a CAF actor. Cancellation point; on cancellation and after its deadline the answer is dropped when it
+/// comes. Fails with actor_stopped when the other is gone, broken_promise when it dropped the question, and otherwise with
 /// invalid_argument and the text of its error.
 template <class Reply>
 class [[nodiscard]] request_operation : public detail::waiter, private detail::endpoint {
@@ -52,9 +52,8 @@ private:
   friend request_operation<R> request_until(self me, deadline until, const caf::actor& to, Args... args);
 
   template <class... Args>
-  request_operation(detail::host& host, deadline until, const caf::actor& to, Args&&... args)
-    : endpoint{host},
-      until_{until} {
+  request_operation(detail::host& host, deadline until, const caf::actor& to, Args&&... args) : endpoint{host},
+                                                                                                until_{until} {
     // The handlers outlive this operation: they know it by its address alone.
     auto* actor = static_cast<caf::event_based_actor*>(host.native());
     const auto back = here();
@@ -136,9 +135,8 @@ public:
   }
   ~incoming() {
     if (sender_.actor && sender_.id.is_request())
-      sender_.answer(caf::make_message(
-        caf::error{static_cast<std::uint8_t>(errc::broken_promise), caf::atom("weir"),
-          caf::make_message(std::string{"the question was dropped without an answer"})}));
+      sender_.answer(caf::make_message(caf::error{static_cast<std::uint8_t>(errc::broken_promise), caf::atom("weir"),
+        caf::make_message(std::string{"the question was dropped without an answer"})}));
   }
 
   const T& value() const noexcept { return value_; }
@@ -205,9 +203,9 @@ private:
   std::optional<result<incoming<T>>> outcome_;
 };
 
-/// Receives messages of one type that CAF actors send to this actor. Senders have no credit, so it is bounded: beyond `bound` waiting
-/// messages a request is answered with inbox_full, and a plain message is dropped and counted. One coroutine that loops over
-/// receive() handles one message at a time; n of them handle n.
+/// Receives messages of one type that CAF actors send to this actor. Senders have no credit, so it is bounded: beyond `bound`
+/// waiting messages a request is answered with inbox_full, and a plain message is dropped and counted. One coroutine that loops
+/// over receive() handles one message at a time; n of them handle n.
 template <class T>
 class inbox final : private detail::foreign_inbox {
 public:

@@ -40,7 +40,7 @@ public:
   result<void> await_resume();
 
   /// The value, where it was not published.
-  lane_item& item() noexcept { return publication::item; }
+  lane_item item() { return publication::item.take(); }
 
 private:
   friend class producer<lane_item>;
@@ -58,6 +58,7 @@ private:
 /// Awaits that the lane knows this end, and who was before is fenced. Cancellation point.
 class [[nodiscard]] attach_operation : public detail::waiter {
 public:
+  ~attach_operation();
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
@@ -74,6 +75,7 @@ private:
   explicit attach_operation(producer<lane_item>& end) noexcept : producer_{&end} {}
   explicit attach_operation(consumer<lane_item>& end) noexcept : consumer_{&end} {}
   bool start(std::coroutine_handle<> frame, detail::root_frame& root);
+  void withdraw() noexcept;
   void on_stop() noexcept override;
 
   producer<lane_item>* producer_ = nullptr;
@@ -139,7 +141,7 @@ private:
   void on_stop() noexcept override;
 
   std::vector<producer<lane_item>*> to_;
-  lane_item item_;
+  shared_item item_;
   std::vector<std::optional<error>> failures_;
   std::vector<std::unique_ptr<offered>> waiting_;
   std::size_t unsettled_ = 0;
@@ -158,7 +160,7 @@ public:
   delivery& operator=(delivery&& other) noexcept;
   ~delivery();
 
-  const lane_item& item() const noexcept { return item_; }
+  const lane_item& item() const noexcept { return *item_; }
   std::uint64_t sequence() const noexcept { return sequence_; }
   std::uint32_t attempt() const noexcept { return attempt_; } ///< 1 the first time
   const lane_id& lane() const;
@@ -175,7 +177,7 @@ private:
   friend class consumer<lane_item>;
   enum class lease_state : std::uint8_t { held, acknowledged, returned };
 
-  delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt, lane_item item,
+  delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt, shared_item item,
     std::uint64_t bytes) noexcept;
   detail::consumer_end* from() const noexcept;
 
@@ -186,13 +188,14 @@ private:
   std::uint64_t ordinal_;
   std::uint64_t sequence_;
   std::uint64_t bytes_;
-  lane_item item_;
+  shared_item item_;
 };
 
 /// Awaits the next delivery. Cancellation point: a cancelled or timed-out receive took nothing. Fails with end_of_lane once the
 /// lane is closed and everything was delivered, with fenced, closed, lane_retired or dead_lettered when it ends otherwise.
 class [[nodiscard]] receive_operation : public detail::waiter {
 public:
+  ~receive_operation();
   bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {

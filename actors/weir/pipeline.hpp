@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// Where the confirmed position is kept, so that the next process begins there. Called on the ingest engine's actor, one call at a
-/// time; durable when it returns.
+/// Where the confirmed position is kept, so that the next process begins there. Called on the ingest engine's actor, one call
+/// at a time; durable when it returns.
 class position_store {
 public:
   position_store() = default;
@@ -29,11 +29,11 @@ public:
 
 /// What could not be delivered, and is set aside so that the rest can go on.
 struct dead_letter {
-  std::string lane;                        ///< the sink, or "source"
-  error reason;                            ///< bad_record, rejected, or why a sink failed again and again
-  std::optional<position> at;              ///< of the batch that it came with
-  std::optional<envelope> record;          ///< absent for a bad record of a source
-  std::string bytes;                       ///< a bad record as it came, cut to 4 KiB
+  std::string lane;               ///< the sink, or "source"
+  error reason;                   ///< bad_record, rejected, or why a sink failed again and again
+  std::optional<position> at;     ///< of the batch that it came with
+  std::optional<envelope> record; ///< absent for a bad record of a source
+  std::string bytes;              ///< a bad record as it came, cut to 4 KiB
 };
 
 /// Where dead letters go. Called on the engines' actors, from several at once; durable when it returns.
@@ -68,43 +68,43 @@ public:
 
 /// What a sink engine does about records and writes that don't succeed.
 enum class failure_policy {
-  stop,          ///< nothing is skipped: it waits with growing pauses, opens the destination again and gives the same items
-  dead_letter,   ///< rejected records, and items that failed too often, go to the dead letters; the rest goes on
+  stop,        ///< nothing is skipped: it waits with growing pauses, opens the destination again and gives the same items
+  dead_letter, ///< rejected records, and items that failed too often, go to the dead letters; the rest goes on
 };
 
 struct sink_policy {
   failure_policy on_failure = failure_policy::stop;
-  std::uint32_t failures_before_dead_letter = 5;         ///< of one item
-  std::chrono::milliseconds first_pause{1000};           ///< after a failure; doubles
-  std::chrono::milliseconds longest_pause{60000};        ///< starts again at the first after progress
-  std::size_t items_per_write = 64;                      ///< at most so many items go to one write() and flush()
+  std::uint32_t failures_before_dead_letter = 5;  ///< of one item
+  std::chrono::milliseconds first_pause{1000};    ///< after a failure; doubles
+  std::chrono::milliseconds longest_pause{60000}; ///< starts again at the first after progress
+  std::size_t items_per_write = 64;               ///< at most so many items go to one write() and flush()
   std::size_t bytes_per_write = 4u << 20;
 };
 
 struct pipeline_sink {
-  std::string name;                                      ///< the lane's
-  std::unique_ptr<sink> destination;
+  std::string name = {}; ///< the lane's
+  std::unique_ptr<sink> destination = {};
   sink_policy policy = {};
 };
 
 struct pipeline_options {
-  std::unique_ptr<source> from;
-  std::vector<pipeline_sink> to;
-  std::vector<std::string> collections;                  ///< what a backfill asks for
-  std::optional<position> confirmed = {};                ///< where the source goes on
+  std::unique_ptr<source> from = {};
+  std::vector<pipeline_sink> to = {};
+  std::vector<std::string> collections = {}; ///< what a backfill asks for; empty: the source has no snapshots, and nobody asks
+  std::optional<position> confirmed = {};    ///< where the source goes on
   read_limit limit = {};
-  std::chrono::milliseconds confirm_every{200};          ///< at most that often, and at the end
-  std::unique_ptr<position_store> store = {};            ///< absent: nothing is kept
-  std::unique_ptr<dead_letter_store> dead_letters = {};  ///< absent: whatever would go there stops its engine
+  std::chrono::milliseconds confirm_every{200};         ///< at most that often, and at the end
+  std::unique_ptr<position_store> store = {};           ///< absent: nothing is kept
+  std::unique_ptr<dead_letter_store> dead_letters = {}; ///< absent: whatever would go there stops its engine
   std::shared_ptr<pipeline_observer> observer = {};
 };
 
-/// One source, a stream, and its sinks, each engine in an actor of its own. Opens every destination first: a pipeline that can't be
-/// opened does not begin.
+/// One source, a stream, and its sinks, each engine in an actor of its own. Opens every destination first: a pipeline that
+/// can't be opened does not begin.
 class pipeline {
 public:
-  /// Starts the engines over a stream that has a lane for each sink. Blocks the calling thread until the destinations are open. Fails
-  /// with what a destination's open() says (and the fact "sink"), with unknown_lane, and with invalid_argument.
+  /// Starts the engines over a stream that has a lane for each sink. Blocks the calling thread until the destinations are open.
+  /// Fails with what a destination's open() says (and the fact "sink"), with unknown_lane, and with invalid_argument.
   static result<pipeline> start(caf::actor_system& system, stream over, pipeline_options options);
 
   /// Stops reading, lets the sinks have what was read, confirms, and ends. Any thread.
@@ -119,7 +119,9 @@ public:
 
 private:
   pipeline(stream over, spawned ingest, std::vector<spawned> sinks)
-    : stream_{std::move(over)}, ingest_{std::move(ingest)}, sinks_{std::move(sinks)} {}
+    : stream_{std::move(over)},
+      ingest_{std::move(ingest)},
+      sinks_{std::move(sinks)} {}
 
   stream stream_;
   spawned ingest_;

@@ -71,6 +71,7 @@ private:
 /// Awaits the next request. Cancellation point.
 class [[nodiscard]] receive_request_operation : public detail::waiter {
 public:
+  ~receive_request_operation();
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {

@@ -15,7 +15,8 @@
 namespace weir {
 
 /// A point in time by which something must have happened; never() waits for ever. Relative ones count from the moment of the
-/// await, on the clock of the actor system (virtual in deterministic tests). Resolution: one millisecond, never early.
+/// await, on the clock of the actor system (virtual in deterministic tests). Resolution: one millisecond, never early. What
+/// lies a century or more ahead is never().
 class deadline {
 public:
   static deadline never() noexcept { return deadline{}; }
@@ -27,15 +28,24 @@ public:
 
   template <class Rep, class Period>
   deadline(std::chrono::duration<Rep, Period> from_now) noexcept // NOLINT(google-explicit-constructor): reads as it is said
-    : from_now_{from_now} {}
+    : from_now_{within_a_century(std::chrono::duration<double>{from_now}.count())
+                  ? std::optional{std::chrono::duration_cast<std::chrono::nanoseconds>(from_now)}
+                  : std::nullopt} {}
 
   std::optional<std::chrono::steady_clock::time_point> resolve(detail::host& host) const {
     if (from_now_)
       return host.now() + *from_now_;
-    return at_;
+    if (at_ && *at_ < host.now() + std::chrono::seconds{century})
+      return at_;
+    return std::nullopt;
   }
 
 private:
+  static constexpr std::int64_t century = 100LL * 365 * 24 * 3600; // seconds: nothing overflows within
+  static constexpr bool within_a_century(double seconds) noexcept {
+    return seconds < static_cast<double>(century) && seconds > -static_cast<double>(century);
+  }
+
   deadline() = default;
   std::optional<std::chrono::steady_clock::time_point> at_;
   std::optional<std::chrono::nanoseconds> from_now_;
@@ -153,8 +163,8 @@ public:
     return child{*host_, root.id()};
   }
 
-  /// As spawn(), but stopping the actor does not stop this coroutine: whoever holds its handle does, or it ends by itself. For what
-  /// has to go on while the rest winds down.
+  /// As spawn(), but stopping the actor does not stop this coroutine: whoever holds its handle does, or it ends by itself. For
+  /// what has to go on while the rest winds down.
   template <class F, class... Args>
     requires coroutine_function<F, Args...>
   child spawn_shielded(F function, Args... args) const {

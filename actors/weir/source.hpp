@@ -52,7 +52,7 @@ struct snapshot_query {
 ///
 /// Order: open() once, then read() again and again. An error from any of them ends the pipeline's ingest side; what may pass
 /// (a remote end that went away) is for the source to wait out by itself. Positions must follow one another as may_follow()
-/// says; a source that numbers from the start again opens a new epoch.
+/// says; the first epoch is 1, and a source that numbers from the start again opens a new one.
 class source {
 public:
   source() = default;

@@ -101,11 +101,26 @@ task<void> run_into(self me, std::shared_ptr<std::optional<T>> into, F function,
 
 } // namespace detail
 
-/// Runs `function(self, args...)`, which returns task<T>, in an actor of its own, and blocks the calling thread until its value
-/// is there. The way in from a plain thread; never call it on an actor's turn. Fails with coroutine_failed when it throws.
+namespace detail {
+
+/// result<T> for T, and for result<T>: one layer is enough.
+template <class T>
+struct as_result {
+  using type = result<T>;
+};
+template <class T>
+struct as_result<result<T>> {
+  using type = result<T>;
+};
+
+} // namespace detail
+
+/// Runs `function(self, args...)`, which returns task<T> or task<result<T>>, in an actor of its own, and blocks the calling
+/// thread until its value is there. The way in from a plain thread; never call it on an actor's turn. Fails with
+/// coroutine_failed when it throws.
 template <class F, class... Args>
-auto sync_wait(caf::actor_system& system, F function, Args... args)
-  -> result<typename std::invoke_result_t<F, self, Args...>::value_type> {
+auto sync_wait(caf::actor_system& system, F function, Args... args) ->
+  typename detail::as_result<typename std::invoke_result_t<F, self, Args...>::value_type>::type {
   using value_type = typename std::invoke_result_t<F, self, Args...>::value_type;
   if constexpr (std::is_void_v<value_type>) {
     return spawn(system, function, std::move(args)...).wait();

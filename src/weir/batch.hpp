@@ -27,11 +27,11 @@ std::optional<request_id> parse_request_id(std::string_view text) noexcept;
 /// What travels together. A live batch has a position (that of the last change it covers) and no request; a snapshot batch has
 /// a request, how far the snapshot has walked, and no position.
 struct batch {
-  std::optional<position> at;
+  std::optional<position> at = {};
   std::uint64_t changes = 0; ///< changes at the source that it covers; may exceed the envelopes (filtered, empty)
-  block_ptr envelopes;       ///< null means none
-  std::optional<request_id> request;
-  std::optional<std::string> walked; ///< the last key that the snapshot has walked past: a backfill resumes after it
+  block_ptr envelopes = {};  ///< null means none
+  std::optional<request_id> request = {};
+  std::optional<std::string> walked = {}; ///< the last key that the snapshot has walked past: a backfill resumes after it
 
   bool is_snapshot() const noexcept { return request.has_value(); }
   std::size_t size_in_bytes() const noexcept;
@@ -39,8 +39,8 @@ struct batch {
 
 /// Follows the last snapshot batch of its request on the same lane: from here on the collections are complete.
 struct snapshot_complete {
-  request_id request;
-  std::vector<std::string> collections;
+  request_id request = {};
+  std::vector<std::string> collections = {};
 };
 
 /// What a lane carries.
@@ -70,11 +70,11 @@ std::string to_string(const lane_id& id);
 
 /// A sink asks for a backfill of collections.
 struct request {
-  request_id id;
-  std::string sink;
-  std::vector<std::string> collections;
-  std::optional<std::string> after;      ///< resume behind this key; absent: from the start
-  std::optional<position> not_before;    ///< serve it as of this position or a later one: what the sink has already committed
+  request_id id = {};
+  std::string sink = {};
+  std::vector<std::string> collections = {};
+  std::optional<std::string> after = {};   ///< resume behind this key; absent: from the start
+  std::optional<position> not_before = {}; ///< serve it as of this position or a later one: what the sink has already committed
 };
 
 } // namespace weir

@@ -85,18 +85,24 @@ public:
   /// A starved sender says what it waits for.
   void on_probe(credit wanted) noexcept { wanted_ = wanted; }
 
-  /// The grant that is due now, if any; asking commits to sending it.
-  std::optional<credit> take_grant() noexcept {
+  /// The grant that is due now, if any; asking commits to sending it. `at_once`: whatever is free, because nothing else would
+  /// make the sender go on.
+  std::optional<credit> take_grant(bool at_once = false) noexcept {
     const credit up_to{done_.items + bound_.items, done_.bytes + bound_.bytes};
     const bool half_free =
       (up_to.items - granted_.items) * 2 >= bound_.items || (up_to.bytes - granted_.bytes) * 2 >= bound_.bytes;
     const bool asked_for = wanted_ && up_to.items >= wanted_->items && up_to.bytes >= wanted_->bytes;
-    if (!asked_for && (!half_free || up_to == granted_))
+    if (!asked_for && (!(half_free || at_once) || up_to == granted_))
       return std::nullopt;
     if (asked_for)
       wanted_.reset();
     granted_ = up_to;
     return granted_;
+  }
+
+  /// Everything that was granted is used, and something is free that was not granted.
+  bool is_sender_starved() const noexcept {
+    return received_.items == granted_.items && done_.items + bound_.items > granted_.items;
   }
 
   credit bound() const noexcept { return bound_; }

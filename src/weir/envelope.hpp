@@ -17,11 +17,11 @@ enum class operation : std::uint8_t { upsert, erase };
 
 /// One change of one key. Keys and payloads are bytes, not text; std::string holds them as they came.
 struct envelope {
-  std::string collection; ///< index, table
-  std::string key;
+  std::string collection = {}; ///< index, table
+  std::string key = {};
   weir::operation operation = weir::operation::upsert;
-  std::optional<std::string> payload;                       ///< absent on erase
-  std::vector<std::pair<std::string, std::string>> headers; ///< usually empty
+  std::optional<std::string> payload = {};                       ///< absent on erase
+  std::vector<std::pair<std::string, std::string>> headers = {}; ///< usually empty
 
   /// What it holds in memory, in bytes: its strings' lengths and its own fixed size.
   std::size_t size_in_bytes() const noexcept;
@@ -30,7 +30,7 @@ struct envelope {
 /// A transaction's share of a block: the envelopes [begin, begin + count) belong to `at`, and the first of them is the
 /// transaction's change number `first_index` (above 0 where a batch boundary cut it before).
 struct transaction_part {
-  position at;
+  position at = {};
   std::size_t begin = 0;
   std::size_t count = 0;
   std::uint64_t first_index = 0;

@@ -5,6 +5,7 @@
 #include <weir/lease.hpp>
 #include <weir/progress.hpp>
 #include <weir/ring.hpp>
+#include <weir/shared_item.hpp>
 
 #include <array>
 #include <cstddef>
@@ -55,8 +56,9 @@ public:
   struct delivery {
     std::uint64_t ordinal; ///< number of this delivery on the link to the consumer
     std::uint64_t sequence;
-    std::uint32_t attempt; ///< 1 the first time
-    const lane_item* item; ///< valid until the next call
+    std::uint32_t attempt;     ///< 1 the first time
+    const lane_item* item;     ///< valid until the next call
+    const shared_item* shared; ///< the same, for whoever keeps it
   };
 
   lane_machine(lane_policy policy, lane_floor start);
@@ -67,6 +69,7 @@ public:
   std::uint64_t attach_producer();
 
   /// Takes items over, numbered by the link from `first`. False, and nothing changes, when the generation is fenced.
+  bool receive(std::uint64_t generation, std::uint64_t first, std::vector<shared_item>&& items);
   bool receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items);
 
   void on_probe(std::uint64_t generation, credit wanted);
@@ -74,8 +77,11 @@ public:
   /// The producer has said its last word.
   void detach_producer(std::uint64_t generation);
 
-  /// What to grant the producer now, if anything.
-  std::optional<credit> take_grant();
+  /// What to grant the producer now, if anything; whatever is free if it has starved for long.
+  std::optional<credit> take_grant(bool has_starved = false);
+
+  /// The producer has nothing left to spend, and what is free is too little to be granted right away.
+  bool is_producer_starved() const noexcept { return has_producer_ && credit_.is_sender_starved(); }
 
   std::uint64_t producer_generation() const noexcept { return producer_generation_; }
   bool has_producer() const noexcept { return has_producer_; }
@@ -97,6 +103,10 @@ public:
   bool on_acknowledged_below(outlet out, std::uint64_t generation, std::uint64_t through, std::uint64_t taken);
   bool on_acknowledged(outlet out, std::uint64_t generation, std::uint64_t ordinal);
   bool on_returned(outlet out, std::uint64_t generation, std::uint64_t ordinal, std::uint64_t due);
+
+  /// Deliveries from `taken` on were not handed to the consumer's code and never will be: they are due again, in order with
+  /// what was returned, and count no attempt.
+  void return_untaken(outlet out, std::uint64_t generation, std::uint64_t taken);
 
   /// Calls `deliver(delivery)` for everything that may go to the consumer now.
   template <class F>
@@ -144,7 +154,7 @@ private:
   enum class entry_state : std::uint8_t { queued, lent, returned, acknowledged };
 
   struct entry {
-    lane_item item;
+    shared_item item;
     std::size_t bytes;
     std::uint32_t attempts = 0;
     entry_state state = entry_state::queued;
@@ -166,6 +176,9 @@ private:
   bool is_current(outlet out, std::uint64_t generation) noexcept;
   std::optional<delivery> next_delivery(outlet out, std::uint64_t now);
   void acknowledge(std::uint64_t sequence);
+  void keep_place(entry& done);
+  void pass_floor();
+  void settle_floor();
   void give_back(outlet out, std::uint64_t ordinal, std::uint64_t sequence, std::uint64_t due);
   void return_all(outlet out);
 
@@ -176,8 +189,11 @@ private:
   ring<entry> entries_;
   progress_tracker tracker_;
   std::uint64_t next_new_ = 0;
+  std::uint64_t floor_end_ = 0; // everything below that has a position is acknowledged
   std::array<outlet_state, 2> outlets_;
   lane_floor floor_;
+  shared_item last_passed_; // what the floor passed last, until settle_floor() has read its position
+  shared_item last_ending_; // the same, of those that end a transaction
   std::optional<position> last_position_;
   std::size_t held_bytes_ = 0;
   std::size_t unacknowledged_ = 0;

@@ -37,7 +37,7 @@ private:
 struct position {
   std::uint64_t epoch = 0;      ///< opened anew when a source restarts its numbering; an older epoch never moves anything
   std::uint64_t seq = 0;        ///< grows within an epoch
-  weir::stamp stamp;            ///< how the source finds this place again
+  weir::stamp stamp = {};       ///< how the source finds this place again
   std::int64_t time = 0;        ///< commit time at the source, nanoseconds since the Unix epoch, UTC
   bool ends_transaction = true; ///< false where a batch boundary cuts a transaction
 

@@ -44,6 +44,9 @@ public:
   /// The sink's lane was retired: its requests go; what runs is forgotten when it ends.
   void forget(const std::string& sink);
 
+  /// The same for one collection of a sink whose collections have lanes of their own.
+  void forget(const std::string& sink, const std::string& collection);
+
   bool empty() const noexcept { return waiting_.empty() && running_.empty(); }
   std::size_t waiting() const noexcept { return waiting_.size(); }
   std::size_t running() const noexcept { return running_.size(); }

@@ -5,9 +5,11 @@
 #include <weir/detail/protocol.hpp>
 #include <weir/envelope.hpp>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace weir::detail {
 
@@ -18,33 +20,38 @@ public:
   explicit shared_budget(std::uint64_t limit) : machine_{limit} {}
 
   /// Charges the block unless it is charged or there is no room. True when it may be published.
-  bool try_charge(const block& charged);
+  bool try_charge(const block_ptr& charged);
 
-  /// Joins the line for the block; the endpoint is woken when its charge is taken. Then call admitted().
-  byte_budget::ticket wait(const block& charged, actor_ref waiting, endpoint_address endpoint);
+  /// Joins the line for the block's charge, which all who wait for the same block share. The endpoint is woken when it is taken.
+  byte_budget::ticket wait(const block_ptr& charged, actor_ref waiting, endpoint_address endpoint);
 
-  /// True when the ticket's charge was taken: it is attached to the block.
-  bool admitted(byte_budget::ticket waiter, const block& charged);
+  /// True when the block that the ticket waited for is charged.
+  bool admitted(byte_budget::ticket waiter) const;
 
-  /// Leaves the line, or gives back a charge that was taken and not fetched.
-  void leave(byte_budget::ticket waiter, std::uint64_t bytes);
+  /// Leaves the line. A charge that was taken goes with its block.
+  void leave(byte_budget::ticket waiter);
 
   std::uint64_t used() const;
   std::uint64_t limit() const noexcept { return machine_.limit(); }
 
 private:
   class charge;
-  void release(std::uint64_t bytes);
-  void attach(const block& charged);
 
   struct waiting_publisher {
+    block_ptr wanted;
     actor_ref actor;
     endpoint_address endpoint;
   };
+  using line = std::map<byte_budget::ticket, waiting_publisher>;
+
+  void release(std::uint64_t bytes);
+  void admit();
+  void attach(const block_ptr& charged);
+  std::vector<waiting_publisher> take_out(const block_ptr& charged);
 
   mutable std::mutex mutex_;
   byte_budget machine_;
-  std::map<byte_budget::ticket, waiting_publisher> waiting_;
+  line waiting_;
 };
 
 } // namespace weir::detail

@@ -13,31 +13,31 @@ struct pipeline_parts {
   stream over;
   std::vector<std::string> collections;
   std::shared_ptr<dead_letter_store> dead_letters;
-  std::shared_ptr<pipeline_observer> observer;   ///< never null
+  std::shared_ptr<pipeline_observer> observer; ///< never null
 };
 
 struct ingest_parts {
   std::shared_ptr<source> from;
-  std::shared_ptr<position_store> store;         ///< may be null
+  std::shared_ptr<position_store> store; ///< may be null
   std::vector<std::string> lanes;
   std::optional<position> confirmed;
   read_limit limit;
   std::chrono::milliseconds confirm_every;
 };
 
-/// The ingest engine: reads the source, publishes to all lanes, serves backfills, confirms. Ends the stream when the source ends or
-/// the actor is asked to stop and everything is acknowledged. Its first coroutine is shielded.
+/// The ingest engine: reads the source, publishes to all lanes, serves backfills, confirms. Ends the stream when the source
+/// ends or the actor is asked to stop and everything is acknowledged. Its first coroutine is shielded.
 task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_parts parts);
 
 struct sink_parts {
   std::string name;
   std::shared_ptr<sink> destination;
   sink_policy policy;
-  std::function<void(result<void>)> on_opened;   ///< called once, after the first open()
+  std::function<void(result<void>)> on_opened; ///< called once, after the first open()
 };
 
-/// A sink engine: opens the destination, asks for a backfill where it is not seeded, writes what its lane delivers, flushes, and
-/// acknowledges.
+/// A sink engine: opens the destination, asks for a backfill where it is not seeded, writes what its lane delivers, flushes,
+/// and acknowledges.
 task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_parts parts);
 
 } // namespace weir::detail

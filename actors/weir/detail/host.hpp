@@ -216,9 +216,11 @@ public:
 
   std::uint64_t late_messages() const noexcept { return late_messages_; }
   const std::string& name() const noexcept { return name_; }
+  std::string unique_name() const { return name_ + "#" + std::to_string(id_); }
 
 protected:
   std::string name_ = "weir.host";
+  std::uint64_t id_ = 0; // unique in the actor system
 
   /// Have finish_message() called again soon, with urgent messages let in before.
   virtual void request_turn() = 0;

@@ -30,7 +30,10 @@ public:
   result<lane> find(const lane_id& id) const;
   std::map<lane_id, lane> all() const;
 
-  /// Why nobody could serve the request: no lane of that sink, or a collection that the stream does not carry.
+  /// Requests are refused from here on.
+  void close();
+
+  /// Why nobody could serve the request: no lane of that sink, a collection that the stream does not carry, or closed.
   std::optional<error> find_fault(const request& asked) const;
 
 private:
@@ -39,6 +42,7 @@ private:
   mutable std::mutex mutex_;
   std::map<lane_id, lane> lanes_;
   std::set<std::string, std::less<>> collections_; // empty: any
+  bool closed_ = false;
 };
 
 } // namespace weir::detail

@@ -8,6 +8,8 @@
 #include <weir/error.hpp>
 #include <weir/progress.hpp>
 #include <weir/ring.hpp>
+#include <weir/shared_item.hpp>
+#include <weir/shared_wiring.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -32,6 +34,7 @@ struct lane_link {
   actor_ref lane;
   std::shared_ptr<lane_gauge> gauge;
   std::shared_ptr<shared_budget> budget;
+  std::shared_ptr<shared_wiring> wiring;
   std::shared_ptr<const void> stream;
 };
 
@@ -41,10 +44,10 @@ public:
   publication(const publication&) = delete;
   publication& operator=(const publication&) = delete;
 
-  lane_item item;
+  shared_item item;
 
 protected:
-  explicit publication(lane_item offered) : item{std::move(offered)} {}
+  explicit publication(shared_item offered) noexcept : item{std::move(offered)} {}
   virtual ~publication();
   virtual void on_settled(std::optional<error> failure) noexcept = 0;
 
@@ -65,7 +68,7 @@ public:
   ~producer_end() override;
 
   /// Enqueues at once if nobody waits and there is room. Nothing: it has to wait, `item` is untouched.
-  std::optional<result<void>> try_enqueue(lane_item& item);
+  std::optional<result<void>> try_enqueue(shared_item& item);
 
   /// Joins the line, or is refused with too_many_waiters (then it is not settled).
   std::optional<error> join(publication& waiting);
@@ -81,18 +84,20 @@ private:
   static constexpr std::size_t max_waiters = 1024;
   static constexpr std::size_t items_per_message = 64;
 
-  std::optional<error> find_fault(const lane_item& item) const;
-  bool may_enqueue(const lane_item& item);
-  void enqueue(lane_item item);
+  std::optional<error> find_fault(const shared_item& item) const;
+  bool may_enqueue(const shared_item& item);
+  void enqueue(shared_item item);
   void pump();
   void stop(errc reason);
   void settle_front(std::optional<error> failure);
+  error end() const;
   void leave_budget() noexcept;
   void say_goodbye();
 
   std::shared_ptr<const lane_link> link_;
   std::optional<std::uint64_t> generation_;
   std::optional<errc> ended_;
+  std::optional<error> refusal_; // of the wiring, when ended_ is wait_cycle
   sending_credit credit_;
   std::uint64_t next_sequence_ = 0;
   std::optional<position> last_;
@@ -100,7 +105,6 @@ private:
   std::deque<publication*> line_;
   std::vector<attach_operation*> attaching_;
   std::optional<byte_budget::ticket> budget_ticket_; // of the first in line
-  std::uint64_t budget_bytes_ = 0;
   bool probed_ = false;
 };
 
@@ -140,6 +144,7 @@ private:
 
   bool is_stale() const noexcept;
   void complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged);
+  void discard_ready();
   void on_attached(std::uint64_t generation);
   void serve();
   void stop(errc reason);
@@ -148,11 +153,13 @@ private:
   end_role role_;
   std::optional<std::uint64_t> generation_;
   std::optional<errc> ended_;
+  std::optional<error> refusal_; // of the wiring, when ended_ is wait_cycle
   std::optional<std::uint64_t> end_after_returns_;
   receiving_credit credit_;
   progress_tracker progress_;
   ring<std::uint64_t> sizes_; // bytes of each delivery that is not below the prefix
-  std::uint64_t taken_ = 0;
+  std::uint64_t taken_ = 0; // ordinal of the next delivery to hand out
+  std::uint64_t taken_told_ = 0;
   std::uint64_t acknowledged_below_ = 0;
   std::uint64_t returns_ = 0;
   ring<arrived> ready_; // none of them empty

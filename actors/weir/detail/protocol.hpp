@@ -75,11 +75,14 @@ struct acknowledged_one {
   std::uint64_t ordinal;
 };
 
+/// One delivery comes back. Those from `taken` on, which were not handed to the consumer's code, come back with it and are
+/// delivered again behind it: what is returned is due before anything new.
 struct returned_one {
   end_role role;
   std::uint64_t generation;
   std::uint64_t ordinal;
   std::uint64_t after_ms;
+  std::uint64_t taken;
 };
 
 /// An end is gone, perhaps before it heard of its generation: it is known by where it was. A producer's comes behind its data.
@@ -209,7 +212,7 @@ class published_items final : public parcel {
 public:
   std::uint64_t generation = 0;
   std::uint64_t first = 0;
-  std::vector<lane_item> items;
+  std::vector<shared_item> items;
 };
 
 /// Lane → consumer.
@@ -218,9 +221,10 @@ public:
   struct one {
     std::uint64_t sequence;
     std::uint32_t attempt;
-    lane_item item;
+    shared_item item;
   };
   std::uint64_t generation = 0;
+  std::uint64_t returns = 0; ///< that the lane had handled; the consumer drops what was sent before its last return
   std::uint64_t first_ordinal = 0;
   std::vector<one> items;
 };
@@ -229,7 +233,7 @@ public:
 class published_request final : public parcel {
 public:
   request asked;
-  bool forget = false; ///< the sink's lane was retired: drop what it asked for
+  bool forget = false; ///< a lane was retired: drop what was asked for its sink, or for the one collection that is named
 };
 
 /// Request lane → ingest engine.
@@ -243,8 +247,9 @@ public:
 
 /// The figures of one lane that anybody may read at any time. `published` counts before `acknowledged` can.
 struct lane_gauge {
-  std::atomic<std::uint64_t> published{0};
-  std::atomic<std::uint64_t> acknowledged{0};
+  // The two that change with every message stand on cache lines of their own: publisher and lane run on different cores.
+  alignas(64) std::atomic<std::uint64_t> published{0};
+  alignas(64) std::atomic<std::uint64_t> acknowledged{0};
   std::atomic<std::uint64_t> held_bytes{0};
   std::atomic<std::uint64_t> peak_items{0};
   std::atomic<std::uint64_t> bound_violations{0};

@@ -19,6 +19,7 @@ struct stream_settings {
   lane_policy policy;
   std::uint64_t budget = 0;
   std::vector<std::string> collections;
+  std::shared_ptr<shared_wiring> wiring;
 };
 
 /// What all handles and ends of one stream share: its actors, its lanes, its budget. Its destructor ends the actors.

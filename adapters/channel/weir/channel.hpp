@@ -1,9 +1,11 @@
 #pragma once
 
+#include <weir/shared_wiring.hpp>
 #include <weir/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@ struct options {
   std::vector<std::string> collections = {};      ///< for refusing requests; empty: any
   std::optional<std::uint32_t> max_attempts = {}; ///< returns before an item is a dead letter; absent: never
   dead_letter_policy dead_letters = dead_letter_policy::stop_lane;
+  std::shared_ptr<shared_wiring> wiring = {}; ///< shared by streams that feed each other; absent: the stream's own
 };
 
 /// Starts the stream's actors in that system. Fails with invalid_argument (a bound of zero or beyond 2^40, an empty name) and

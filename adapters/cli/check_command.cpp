@@ -1,0 +1,55 @@
+#include <weir/cli/commands.hpp>
+#include <weir/cli/endpoints.hpp>
+#include <weir/cli/files.hpp>
+#include <weir/cli/plain_text.hpp>
+#include <weir/cli/summary.hpp>
+
+#include "configured.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+namespace weir::cli {
+
+namespace {
+
+/// A failure that has no place in the file, as a mistake, so that there is one kind of list.
+config_error placeless(const configured& found) {
+  config_error one{{}, {}, found.failure->sentence(), {}};
+  if (found.read) {
+    one.where = found.read->where("state");
+    one.key = "state";
+  }
+  return one;
+}
+
+std::string description(const std::string& file, const config& read, bool has_state) {
+  auto text = fmt::format("{}: the pipeline {} can be run\n", file, read.name);
+  text += fmt::format("  source  {}\n", described_source(read));
+  for (const auto& one : read.sinks)
+    text += fmt::format("  sink    {}: {}\n", one.name, described_sink(one));
+  text += fmt::format("  state   {}{}\n", read.state.native(), has_state ? ", goes on from there" : ", nothing there yet");
+  return text;
+}
+
+} // namespace
+
+exit_code check_pipeline(const arguments& given) {
+  const auto file = given.file.native();
+  auto found = configure_from(given.file, false);
+  auto mistakes = std::move(found.mistakes);
+  if (found.failure)
+    mistakes.push_back(placeless(found));
+  if (given.json)
+    write_all(STDOUT_FILENO, check_to_json(file, found.read ? found.read->name : std::string{}, mistakes) + "\n");
+  else if (!mistakes.empty() && !found.read && found.failure)
+    write_all(STDERR_FILENO, fmt::format("weir: {}\n", printable(found.failure->sentence())));
+  else if (!mistakes.empty())
+    write_all(STDERR_FILENO, to_string(mistakes, file));
+  else if (!given.quiet)
+    write_all(STDOUT_FILENO, description(file, *found.read, found.has_state));
+  return found.code;
+}
+
+} // namespace weir::cli

@@ -1,0 +1,155 @@
+#include <weir/cli/endpoints.hpp>
+
+#include "cross_check.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace weir::cli {
+
+namespace {
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+
+std::string real_path(const std::filesystem::path& path) {
+  std::error_code failure;
+  auto real = std::filesystem::weakly_canonical(path, failure);
+  return failure ? path.native() : real.native();
+}
+
+/// The sentence, with the reason that the operating system or a child process gave.
+std::string sentence_of(const error& why) {
+  auto sentence = why.sentence();
+  for (const auto* fact : {"reason", "stderr"})
+    if (const auto said = why.fact_of(fact); !said.empty() && sentence.find(said) == std::string::npos)
+      sentence.append(": ").append(said);
+  return sentence;
+}
+
+config_error at_key(const config& from, std::string key, const error& why, std::string expected) {
+  const auto where = from.where(key);
+  return {where, std::move(key), sentence_of(why), std::move(expected)};
+}
+
+/// Which key of [source] names what is wrong, and what should stand there.
+config_error source_error(const config& from, const error& why) {
+  if (std::holds_alternative<jsonl_source_options>(from.source.from))
+    return at_key(from, "source.path", why, "a file that can be read");
+  if (!why.fact_of("program").empty())
+    return at_key(from, "source.type", why, "the program git in PATH");
+  if (!why.fact_of("ref").empty() || why.fact_of("option") == "ref")
+    return at_key(from, from.places.contains("source.ref") ? "source.ref" : "source.repository", why,
+      "a branch, a tag or another name of a commit that is there");
+  return at_key(from, "source.repository", why, "the path of a Git repository that can be read");
+}
+
+sqlite_sink_options complete(sqlite_sink_options options, const config& from, const sink_config& one) {
+  options.pipeline = from.name;
+  options.lane = one.name;
+  return options;
+}
+
+#if WEIR_HAS_SQLITE
+result<void> check_sqlite(const sqlite_sink_options& options) {
+  return check(options);
+}
+std::unique_ptr<sink> make_sqlite(sqlite_sink_options options) {
+  return std::make_unique<sqlite_sink>(std::move(options));
+}
+#else
+result<void> check_sqlite(const sqlite_sink_options&) {
+  return error{errc::unsupported, "this program was built without SQLite"};
+}
+std::unique_ptr<sink> make_sqlite(const sqlite_sink_options&) {
+  return nullptr; // never comes here: the check has refused it
+}
+#endif
+
+result<void> check_sink(const config& from, const sink_config& one) {
+  return std::visit(overloaded{
+                      [&](const sqlite_sink_options& options) { return check_sqlite(complete(options, from, one)); },
+                      [](const jsonl_sink_options& options) { return check(options); },
+                      [](const stdout_sink_options&) -> result<void> { return success(); },
+                    },
+    one.to);
+}
+
+} // namespace
+
+result<std::unique_ptr<source>> make_source(const config& from) {
+  return std::visit(overloaded{
+                      [](const git_options& options) -> result<std::unique_ptr<source>> {
+                        auto made = git_source::make(options);
+                        if (!made)
+                          return std::move(made).error();
+                        return std::unique_ptr<source>{std::move(made).value()};
+                      },
+                      [](const jsonl_source_options& options) -> result<std::unique_ptr<source>> {
+                        return std::unique_ptr<source>{std::make_unique<jsonl_source>(options)};
+                      },
+                    },
+    from.source.from);
+}
+
+std::unique_ptr<sink> make_sink(const config& from, const sink_config& one) {
+  return std::visit(
+    overloaded{
+      [&](const sqlite_sink_options& options) { return make_sqlite(complete(options, from, one)); },
+      [](const jsonl_sink_options& options) -> std::unique_ptr<sink> { return std::make_unique<jsonl_sink>(options); },
+      [](const stdout_sink_options& options) -> std::unique_ptr<sink> { return std::make_unique<stdout_sink>(options); },
+    },
+    one.to);
+}
+
+std::vector<std::string> collections_of(const config& from) {
+  if (const auto* git = std::get_if<git_options>(&from.source.from))
+    return {git->collection};
+  return {};
+}
+
+state_owner owner_of(const config& from) {
+  state_owner owner{from.name, {}};
+  if (const auto* git = std::get_if<git_options>(&from.source.from))
+    owner.source = {
+      {"type", "git"}, {"repository", real_path(git->repository)}, {"ref", git->ref}, {"collection", git->collection}};
+  else if (const auto* jsonl = std::get_if<jsonl_source_options>(&from.source.from))
+    owner.source = {{"type", "jsonl"}, {"path", jsonl->path == "-" ? "-" : real_path(jsonl->path)}};
+  return owner;
+}
+
+config_errors check_endpoints(const config& from) {
+  config_errors errors;
+  const auto source_checked = std::visit([](const auto& options) { return check(options); }, from.source.from);
+  if (!source_checked)
+    errors.push_back(source_error(from, source_checked.error()));
+  for (std::size_t index = 0; index < from.sinks.size(); ++index)
+    if (const auto checked = check_sink(from, from.sinks[index]); !checked)
+      errors.push_back(
+        at_key(from, path_of_sink(index) + ".path", checked.error(), "a file that this pipeline may create and write"));
+  return errors;
+}
+
+std::string described_source(const config& from) {
+  return std::visit(overloaded{
+                      [](const git_options& options) { return fmt::format("git {} at {}", options.repository, options.ref); },
+                      [](const jsonl_source_options& options) {
+                        return "jsonl " + (options.path == "-" ? "from standard input" : options.path.native());
+                      },
+                    },
+    from.source.from);
+}
+
+std::string described_sink(const sink_config& one) {
+  return std::visit(overloaded{
+                      [](const sqlite_sink_options& options) { return "sqlite " + options.path.native(); },
+                      [](const jsonl_sink_options& options) { return "jsonl " + options.path.native(); },
+                      [](const stdout_sink_options&) { return std::string{"stdout"}; },
+                    },
+    one.to);
+}
+
+} // namespace weir::cli

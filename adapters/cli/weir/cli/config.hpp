@@ -1,0 +1,64 @@
+#pragma once
+
+#include <weir/cli/config_error.hpp>
+#include <weir/configure.hpp>
+#include <weir/error.hpp>
+#include <weir/git.hpp>
+#include <weir/jsonl.hpp>
+#include <weir/pipeline.hpp>
+#include <weir/sqlite.hpp>
+#include <weir/stdout.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace weir::cli {
+
+struct source_config {
+  std::variant<git_options, jsonl_source_options> from;
+  std::size_t max_changes = 512;     ///< in one batch
+  std::size_t max_bytes = 1U << 20U; ///< in one batch; at most what a lane may hold
+};
+
+struct stream_config {
+  std::size_t items = 1024;        ///< that one lane holds, published and not yet acknowledged
+  std::size_t bytes = 16U << 20U;  ///< that one lane holds
+  std::size_t budget = 32U << 20U; ///< that all lanes hold together, what several share counted once; at least `bytes`
+};
+
+struct sink_config {
+  std::string name; ///< and its lane's
+  std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options> to;
+  sink_policy policy;
+};
+
+/// One pipeline, as its file describes it. No path in it was checked against the file system.
+struct config {
+  std::string name;
+  std::filesystem::path state;
+  source_config source;
+  stream_config stream;
+  std::vector<sink_config> sinks; ///< in the order of the file, one at least
+  scheduler_settings scheduler;
+
+  /// Where the file gives each key ("source.path", "sink[1].path") and each table ("source", "sink[1]").
+  std::map<std::string, location, std::less<>> places;
+
+  /// Where the file gives the key; if it does not, where it gives the table that would hold it.
+  location where(std::string_view key) const;
+};
+
+/// Reads a pipeline from TOML. Pure: touches no file. Relative paths in it are relative to `directory`, which is absolute.
+/// Reports everything that is wrong, not only the first thing; after a syntax error nothing else.
+config_result<config> parse_config(std::string_view text, const std::filesystem::path& directory);
+
+/// The text of a configuration file. Fails with not_found, permission_denied, invalid_argument (a directory, or more than
+/// 64 KiB) or io_failed; never blocks on a FIFO.
+result<std::string> read_config_file(const std::filesystem::path& file);
+
+} // namespace weir::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <weir/error.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weir::cli {
+
+/// Closes what it holds.
+class file_descriptor {
+public:
+  file_descriptor() = default;
+  explicit file_descriptor(int number) noexcept : number_{number} {}
+  ~file_descriptor() { close(); }
+  file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+  file_descriptor& operator=(file_descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  int number() const noexcept { return number_; }
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  void close() noexcept;
+
+private:
+  int number_ = -1;
+};
+
+/// What the operating system refused: not_found, permission_denied, storage_full, or io_failed, with the facts `path` and
+/// `reason`. `action` completes "can't ACTION PATH: REASON".
+error system_failure(int error_number, std::string_view action, const std::filesystem::path& path);
+
+/// The whole of a regular file, or absent when there is none of that name. A larger one than `limit` bytes, a directory or a
+/// device is refused with invalid_argument, and nothing blocks on a FIFO.
+result<std::optional<std::string>> read_file_if_there(const std::filesystem::path& path, std::size_t limit);
+
+/// The same, where the file must be there: not_found otherwise.
+result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
+
+/// Replaces the file's content at once: whoever reads it, also after a crash at any instant, finds all of the old content or
+/// all of the new. On return the new content is on the disk. Leaves nothing behind when it fails.
+result<void> replace_file(const std::filesystem::path& path, std::string_view content);
+
+/// Writes all of it, however many calls that takes. The number of the failure, or 0.
+int write_all(int descriptor, std::string_view bytes) noexcept;
+
+/// Makes durable which files the directory holds.
+result<void> sync_directory(const std::filesystem::path& path);
+
+/// Creates the directory, and those above it that are not there. One that is there is fine.
+result<void> make_directory(const std::filesystem::path& path);
+
+} // namespace weir::cli

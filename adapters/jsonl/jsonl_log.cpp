@@ -1,0 +1,165 @@
+#include "jsonl_log.hpp"
+
+#include "log_tail.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace weir {
+
+namespace {
+
+constexpr std::size_t buffer_size = 256U << 10U;
+
+std::filesystem::path directory_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
+}
+
+/// The file's size; refuses what is no regular file.
+result<std::uint64_t> size_of(int file, const std::filesystem::path& path) {
+  struct stat about{};
+  if (::fstat(file, &about) != 0)
+    return system_error(errno, "look at", path);
+  if (!S_ISREG(about.st_mode))
+    return error{errc::invalid_argument, fmt::format("{} is no regular file", path.string()), {{"path", path.string()}}};
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+/// A file that was just made is only there to stay when its directory says so.
+result<void> sync_directory(const std::filesystem::path& path) {
+  const auto directory = directory_of(path);
+  file_descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!opened.is_open() || ::fsync(opened.get()) != 0)
+    return system_error(errno, "sync the directory", directory);
+  return success();
+}
+
+} // namespace
+
+result<sink_state> jsonl_log::open() {
+  close();
+  auto opened = open_file();
+  if (!opened)
+    close();
+  return opened;
+}
+
+void jsonl_log::close() noexcept {
+  // Unlocked by name: a child process that is just being started may hold a copy of the descriptor, and so of the lock.
+  if (file_.is_open())
+    ::flock(file_.get(), LOCK_UN);
+  file_.close();
+  buffer_.clear();
+}
+
+result<sink_state> jsonl_log::open_file() {
+  file_ = file_descriptor{::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
+  if (!file_.is_open())
+    return system_error(errno, "open", path_);
+  auto size = size_of(file_.get(), path_);
+  if (!size)
+    return std::move(size).error();
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return error{errc::in_use, fmt::format("another process writes to {}", path_.string()), {{"path", path_.string()}}};
+    return system_error(errno, "lock", path_);
+  }
+  auto tail = read_log_tail(file_.get(), size.value(), path_);
+  if (!tail)
+    return std::move(tail).error();
+  const auto& [last, end] = tail.value();
+  if (end < size.value() && ::ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
+    return system_error(errno, "cut off the broken end of", path_);
+  if (size.value() == 0)
+    if (auto synced = sync_directory(path_); !synced)
+      return std::move(synced).error();
+
+  written_end_ = end;
+  durable_end_ = end;
+  is_durable_ = false; // what an earlier process wrote may still be on its way to the disk
+  lines_ = change_lines{change_lines::repeats::skip, last ? std::optional{last->place} : std::nullopt};
+  sink_state state;
+  if (last)
+    state.committed = position{last->place.epoch, last->place.seq, last->stamp, 0, false}; // the line does not say "the end"
+  return state;
+}
+
+result<void> jsonl_log::write(std::span<const lane_item> items) {
+  if (!file_.is_open())
+    return error{errc::closed, "the log is not open", {{"path", path_.string()}}};
+  for (const auto& item : items) {
+    const auto* carried = std::get_if<batch>(&item);
+    if (carried == nullptr || carried->is_snapshot())
+      continue;
+    if (auto appended = lines_.append(buffer_, *carried); !appended)
+      return give_up(std::move(appended).error());
+    if (buffer_.size() >= buffer_size)
+      if (auto written = write_buffer(); !written)
+        return written;
+  }
+  return success();
+}
+
+result<void> jsonl_log::flush() {
+  if (!file_.is_open())
+    return error{errc::closed, "the log is not open", {{"path", path_.string()}}};
+  if (auto written = write_buffer(); !written)
+    return written;
+  if (is_durable_)
+    return success();
+  if (::fdatasync(file_.get()) != 0)
+    return give_up(system_error(errno, "sync", path_));
+  durable_end_ = written_end_;
+  is_durable_ = true;
+  return success();
+}
+
+result<void> jsonl_log::write_buffer() {
+  std::string_view left{buffer_};
+  while (!left.empty()) {
+    is_durable_ = false;
+    const auto put = ::write(file_.get(), left.data(), left.size());
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return give_up(system_error(errno, "write to", path_));
+    written_end_ += static_cast<std::uint64_t>(put);
+    left.remove_prefix(static_cast<std::size_t>(put));
+  }
+  buffer_.clear();
+  return success();
+}
+
+error jsonl_log::give_up(error why) {
+  // What was written since the last flush was not acknowledged: it comes again. If this fails, open() cuts what is broken.
+  if (::ftruncate(file_.get(), static_cast<off_t>(durable_end_)) != 0)
+    static_cast<void>(std::move(why).with("left_behind", "what was not flushed")); // in place
+  close();
+  return why;
+}
+
+result<void> jsonl_log::check(const std::filesystem::path& path) {
+  file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+  if (!file.is_open()) {
+    if (errno != ENOENT)
+      return system_error(errno, "open", path);
+    const auto directory = directory_of(path);
+    if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+      return system_error(errno, "create a file in", directory);
+    return success();
+  }
+  auto size = size_of(file.get(), path);
+  if (!size)
+    return std::move(size).error();
+  auto tail = read_log_tail(file.get(), size.value(), path);
+  if (!tail)
+    return std::move(tail).error();
+  return success();
+}
+
+} // namespace weir

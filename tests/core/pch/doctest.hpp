@@ -1,0 +1,3 @@
+#pragma once
+
+#include <doctest/doctest.h>
