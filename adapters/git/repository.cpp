@@ -110,9 +110,8 @@ result<void> repository::check_directory() const {
 }
 
 command repository::git(std::string verb, std::vector<std::string> arguments) const {
-  // The delta cache's default of 96 MiB makes git no faster here, only larger. The advice would come with every error.
-  command made{"git " + verb, {program_, "--no-pager", "--no-replace-objects", "-C", path_, "-c",
-                                "core.deltaBaseCacheLimit=16m", "-c", "advice.graftFileDeprecated=false", verb}};
+  command made{"git " + verb,
+    {program_, "--no-pager", "--no-replace-objects", "-C", path_, "-c", "advice.graftFileDeprecated=false", verb}};
   made.arguments.insert(
     made.arguments.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   return made;
@@ -212,8 +211,9 @@ result<child_pipeline> repository::changes(const std::optional<std::string>& aft
   line.emplace_back("--");
   return start({
     git("rev-list", std::move(line)),
-    git("diff-tree", {"--stdin", "-z", "-r", "--root", "--always", "--diff-merges=first-parent", "--raw", "--no-abbrev",
-                       "--no-renames", "--no-color", "--no-relative", "--ignore-submodules=none", "--format=%H %ct %P"}),
+    git("diff-tree",
+      {"--stdin", "-z", "-r", "--root", "--always", "--diff-merges=first-parent", "--raw", "--no-abbrev", "--no-renames",
+        "--no-color", "--encoding=UTF-8", "--no-relative", "--ignore-submodules=none", "--format=%H %ct %P"}),
   });
 }
 

@@ -320,6 +320,7 @@ TEST_SUITE("failures") {
         world.system(), weir::spawn_options{.name = "the.thrower"},
         [](self me, journal into) -> task<> {
           const auto bystander = me.spawn(note, into, std::string{"bystander"}, 1h);
+          CHECK(bystander.is_running());
           auto throwing = note_and_throw(me, into);
           co_await std::move(throwing);
         },

@@ -76,8 +76,8 @@ void checked_lane::detach_producer(std::uint64_t generation) {
   naive_.detach_producer(generation);
 }
 
-std::optional<credit> checked_lane::take_grant() {
-  return same("take_grant", machine_.take_grant(), naive_.take_grant());
+std::optional<credit> checked_lane::take_grant(bool has_starved) {
+  return same("take_grant", machine_.take_grant(has_starved), naive_.take_grant(has_starved));
 }
 
 std::uint64_t checked_lane::attach_consumer(outlet out, credit window) {
@@ -107,6 +107,11 @@ bool checked_lane::on_acknowledged(outlet out, std::uint64_t generation, std::ui
 bool checked_lane::on_returned(outlet out, std::uint64_t generation, std::uint64_t ordinal, std::uint64_t due) {
   return same(
     "on_returned", machine_.on_returned(out, generation, ordinal, due), naive_.on_returned(out, generation, ordinal, due));
+}
+
+void checked_lane::return_untaken(outlet out, std::uint64_t generation, std::uint64_t taken) {
+  machine_.return_untaken(out, generation, taken);
+  naive_.return_untaken(out, generation, taken);
 }
 
 std::vector<delivered> checked_lane::deliver(outlet out, std::uint64_t now) {
@@ -141,6 +146,7 @@ void checked_lane::compare(std::uint64_t now) {
   same("received_items", machine_.received_items(), naive_.end());
   same("is_stopped", machine_.is_stopped(), naive_.is_stopped());
   same("has_producer", machine_.has_producer(), naive_.has_producer());
+  same("is_producer_starved", machine_.is_producer_starved(), naive_.is_producer_starved());
   same("waits_for_time", machine_.waits_for_time(), naive_.waits_for_time());
   same("next_due", machine_.next_due(now), naive_.next_due(now));
   for (const auto out : {outlet::main, outlet::dead_letters}) {

@@ -22,7 +22,7 @@ public:
   bool receive(std::uint64_t generation, std::uint64_t first, std::vector<weir::lane_item> items);
   void on_probe(std::uint64_t generation, weir::credit wanted);
   void detach_producer(std::uint64_t generation);
-  std::optional<weir::credit> take_grant();
+  std::optional<weir::credit> take_grant(bool has_starved = false);
 
   std::uint64_t attach_consumer(weir::outlet out, weir::credit window);
   void detach_consumer(weir::outlet out, std::uint64_t generation, std::uint64_t taken);
@@ -30,6 +30,7 @@ public:
   bool on_acknowledged_below(weir::outlet out, std::uint64_t generation, std::uint64_t through, std::uint64_t taken);
   bool on_acknowledged(weir::outlet out, std::uint64_t generation, std::uint64_t ordinal);
   bool on_returned(weir::outlet out, std::uint64_t generation, std::uint64_t ordinal, std::uint64_t due);
+  void return_untaken(weir::outlet out, std::uint64_t generation, std::uint64_t taken);
   std::vector<delivered> deliver(weir::outlet out, std::uint64_t now);
   void drop_all();
 

@@ -41,7 +41,7 @@ struct credit_scope {
   std::vector<std::uint8_t> items{1, 1, 1, 1}; ///< bytes of the items that each sender publishes
   std::size_t line = 2;                        ///< how many publishers may wait at each sender
   bool asks_when_starved = false;              ///< who lacks bytes, not items, probes at once; else only after a loss
-  bool grants_when_finished = false;           ///< every acknowledgement carries a grant, whether half is free or not
+  bool grants_when_idle = false;               ///< a receiver with nothing left to do grants whatever is free
   std::uint8_t losses = 0;                     ///< grants lost
   std::uint8_t copies = 0;                     ///< grants doubled; the copy comes at any later time
   std::uint8_t crashes = 0;                    ///< of the receiver or a sender
@@ -303,11 +303,11 @@ private:
   static void count_outcome(link& at, std::uint8_t item) { ++at.outcomes[item]; }
 
   /// After every event at the receiver.
-  void offer_grant(state& in, link& at) const {
+  void offer_grant(state& in, link& at, bool at_once = false) const {
     if (at.phase == sender_phase::crashed) // its address is gone
       return;
     auto& window = window_of(in, at);
-    const auto up_to = window.take_grant();
+    const auto up_to = window.take_grant(at_once);
     if (!up_to)
       return;
     if (at.wish.there && up_to->items >= at.wish.amount.items && up_to->bytes >= at.wish.amount.bytes)
@@ -402,9 +402,7 @@ private:
     if (!at.held.empty()) {
       step(step_kind::finish, [this](state& in, link& to) {
         finish_first(in, to, true);
-        if (scope_.grants_when_finished)
-          window_of(in, to).on_probe({});
-        offer_grant(in, to);
+        offer_grant(in, to, scope_.grants_when_idle && to.held.empty());
       });
       if (from.returns > 0 && at.phase != sender_phase::crashed)
         step(step_kind::give_back, [this](state& in, link& to) {

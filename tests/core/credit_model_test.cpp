@@ -81,11 +81,11 @@ const std::vector<credit_scope>& scopes() {
       .losses = 1,
       .crashes = 1,
       .returns = 1},
-    // A consumer never is asked; its acknowledgements carry grants.
-    {.name = "bytes, grants with acknowledgements",
+    // A lane never asks its consumer; who has nothing left to hand out grants whatever is free.
+    {.name = "bytes, grants when idle",
       .window = {3, 4},
       .items = {1, 4, 9, 2},
-      .grants_when_finished = true,
+      .grants_when_idle = true,
       .copies = 1,
       .crashes = 1},
     // Several senders.
@@ -126,9 +126,9 @@ TEST_SUITE("credit model") {
     CHECK(states > 400'000); // it is not an empty exercise
   }
 
-  TEST_CASE("with bytes, grants for half a window are not enough: somebody has to ask, or be told with each acknowledgement") {
-    auto scope = scope_named("bytes, grants with acknowledgements");
-    scope.grants_when_finished = false;
+  TEST_CASE("with bytes, grants for half a window are not enough: who starves has to ask, or who is idle to grant at once") {
+    auto scope = scope_named("bytes, grants when idle");
+    scope.grants_when_idle = false;
     CHECK(name_of(credit_model<credit_protocol>{scope}.search().broken) == name_of(property::nobody_forgotten));
     scope.asks_when_starved = true;
     CHECK(name_of(credit_model<credit_protocol>{scope}.search().broken) == name_of(property::all_hold));

@@ -51,9 +51,9 @@ struct relative_grant : credit_protocol {
   };
   struct receiving : weir::receiving_credit {
     using receiving_credit::receiving_credit;
-    std::optional<credit> take_grant() noexcept {
+    std::optional<credit> take_grant(bool at_once = false) noexcept {
       const auto before = granted();
-      const auto up_to = receiving_credit::take_grant();
+      const auto up_to = receiving_credit::take_grant(at_once);
       return up_to ? std::optional{credit{up_to->items - before.items, up_to->bytes - before.bytes}} : std::nullopt;
     }
   };
@@ -79,12 +79,12 @@ struct no_grant_when_half_free : credit_protocol {
       wanted_ = wanted;
       receiving_credit::on_probe(wanted);
     }
-    std::optional<credit> take_grant() noexcept {
+    std::optional<credit> take_grant(bool at_once = false) noexcept {
       const credit most{done().items + bound().items, done().bytes + bound().bytes};
       if (!wanted_ || most.items < wanted_->items || most.bytes < wanted_->bytes)
         return std::nullopt;
       wanted_.reset();
-      return receiving_credit::take_grant();
+      return receiving_credit::take_grant(at_once);
     }
     std::optional<credit> wanted_;
   };
@@ -101,9 +101,9 @@ struct probe_ignored : credit_protocol {
 struct grant_not_repeated : credit_protocol {
   struct receiving : weir::receiving_credit {
     using receiving_credit::receiving_credit;
-    std::optional<credit> take_grant() noexcept {
+    std::optional<credit> take_grant(bool at_once = false) noexcept {
       const auto before = granted();
-      const auto up_to = receiving_credit::take_grant();
+      const auto up_to = receiving_credit::take_grant(at_once);
       return up_to == before ? std::nullopt : up_to;
     }
   };
@@ -135,8 +135,8 @@ struct large_item_not_alone : credit_protocol {
 struct grant_above_window : credit_protocol {
   struct receiving : weir::receiving_credit {
     using receiving_credit::receiving_credit;
-    std::optional<credit> take_grant() noexcept {
-      const auto up_to = receiving_credit::take_grant();
+    std::optional<credit> take_grant(bool at_once = false) noexcept {
+      const auto up_to = receiving_credit::take_grant(at_once);
       return up_to ? std::optional{credit{received().items + bound().items, received().bytes + bound().bytes}} : std::nullopt;
     }
   };

@@ -102,6 +102,19 @@ TEST_SUITE("credit") {
     CHECK_FALSE(receiver.take_grant().has_value());
   }
 
+  TEST_CASE("whatever is free may be granted at once, where nothing else would make the sender go on") {
+    receiving_credit receiver{{4, 100}};
+    CHECK_FALSE(receiver.take_grant(true).has_value()); // nothing new to say
+    CHECK(receiver.on_received(4, 10));
+    CHECK_FALSE(receiver.is_sender_starved()); // nothing is free
+    receiver.on_done(1, 1);
+    CHECK(receiver.is_sender_starved());
+    CHECK_FALSE(receiver.take_grant().has_value());
+    CHECK(receiver.take_grant(true) == credit{5, 101});
+    CHECK_FALSE(receiver.is_sender_starved());
+    CHECK_FALSE(receiver.take_grant(true).has_value());
+  }
+
   TEST_CASE("a lost grant is healed: who asks for what was granted is told again") {
     receiving_credit receiver{{2, 100}};
     CHECK(receiver.on_received(2, 2));

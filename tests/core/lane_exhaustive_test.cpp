@@ -22,6 +22,7 @@ enum class happening : std::uint8_t {
   acknowledge_below,
   give_back,
   give_back_later,
+  give_back_with_rest,
   pass_time,
   attach,
   detach_unseen,
@@ -39,8 +40,8 @@ struct event {
 
 std::string text_of(const event& one) {
   static constexpr const char* names[] = {"publish", "acknowledge", "acknowledge below", "give back", "give back for later",
-    "let time pass", "attach", "detach, nothing seen", "detach, all seen", "acknowledge (stale)", "acknowledge below (stale)",
-    "give back (stale)"};
+    "give back, and all behind it", "let time pass", "attach", "detach, nothing seen", "detach, all seen",
+    "acknowledge (stale)", "acknowledge below (stale)", "give back (stale)"};
   return std::string{names[static_cast<std::size_t>(one.what)]} + " #" + std::to_string(one.ordinal)
          + (one.out == outlet::dead_letters ? " (dead letters)" : "");
 }
@@ -85,6 +86,7 @@ public:
           all.push_back({.what = happening::acknowledge_below, .out = out, .ordinal = ordinal + 1});
           all.push_back({.what = happening::give_back, .out = out, .ordinal = ordinal});
           all.push_back({.what = happening::give_back_later, .out = out, .ordinal = ordinal});
+          all.push_back({.what = happening::give_back_with_rest, .out = out, .ordinal = ordinal});
         }
       }
       if (link.generation > 1 || (link.generation == 1 && !link.attached)) {
@@ -108,6 +110,10 @@ public:
     case happening::acknowledge_below: lane_.on_acknowledged_below(one.out, current, one.ordinal, one.ordinal); break;
     case happening::give_back: lane_.on_returned(one.out, current, one.ordinal, now_); break;
     case happening::give_back_later: lane_.on_returned(one.out, current, one.ordinal, now_ + 1); break;
+    case happening::give_back_with_rest:
+      lane_.on_returned(one.out, current, one.ordinal, now_);
+      lane_.return_untaken(one.out, current, one.ordinal + 1);
+      break;
     case happening::pass_time: now_ = lane_.naive().next_due(now_).value_or(now_); break;
     case happening::attach: lane_.attach_consumer(one.out, {window_, 1u << 20}); break;
     case happening::detach_unseen: lane_.detach_consumer(one.out, current, 0); break;

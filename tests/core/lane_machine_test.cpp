@@ -112,10 +112,13 @@ TEST_SUITE("lane machine") {
     ends.publish(marker());
     ends.publish(live(1, 2));
     ends.deliver();
-    ends.acknowledge_below(2);
-    CHECK(ends.lane.floor().reached == position_at(1, 1));
+    ends.acknowledge(1);
+    CHECK(ends.lane.floor().reached == position_at(1, 1)); // the snapshot before it is not done
+    CHECK(ends.lane.released_items() == 0);                // and takes room
+    ends.acknowledge(0);
     ends.acknowledge(2);
     CHECK(ends.lane.floor().reached == position_at(1, 1));
+    CHECK(ends.lane.released_items() == 3);
     ends.acknowledge(3);
     CHECK(ends.lane.floor().reached == position_at(1, 2));
   }
@@ -158,6 +161,20 @@ TEST_SUITE("lane machine") {
     ends.publish(4, 5);
     CHECK(ends.deliver() == numbers{0, 2, 3, 4});
     CHECK(ends.attempts == counts{2, 2, 1, 1});
+  }
+
+  TEST_CASE("returns: with what was not taken, everything comes again in order") {
+    lane_with_ends ends;
+    ends.publish(1, 4);
+    ends.deliver();
+    CHECK(ends.give_back(1));
+    ends.lane.return_untaken(outlet::main, ends.consumer, 2);
+    CHECK(ends.deliver() == numbers{1, 2, 3});
+    CHECK(ends.attempts == counts{2, 1, 1}); // two were never seen
+    CHECK_FALSE(ends.acknowledge(2));        // these leases are over
+    CHECK(ends.lane.held_items() == 4);
+    ends.lane.return_untaken(outlet::main, ends.consumer + 1, 0);
+    CHECK(ends.deliver().empty());
   }
 
   TEST_CASE("returns: one that waits holds what is behind it until it is due") {
@@ -290,9 +307,21 @@ TEST_SUITE("lane machine") {
     CHECK_FALSE(ends.lane.take_grant().has_value()); // less than half is free
     ends.acknowledge(1);
     CHECK(ends.lane.take_grant()->items == 6);
-    CHECK(ends.lane.producer_credit().available_items() == 2);
+    ends.publish(5, 6);
+    CHECK_FALSE(ends.lane.is_producer_starved()); // nothing is free
+    ends.acknowledge(2);
+    CHECK(ends.lane.is_producer_starved());
+    CHECK_FALSE(ends.lane.take_grant().has_value());
+    CHECK(ends.lane.take_grant(true)->items == 7); // it has starved for long
+    CHECK_FALSE(ends.lane.take_grant(true).has_value());
+    CHECK_FALSE(ends.lane.is_producer_starved());
+    ends.deliver();
+    ends.acknowledge(3);
+    ends.acknowledge(4);
+    CHECK(ends.lane.take_grant()->items == 9);
+    CHECK(ends.lane.producer_credit().available_items() == 3);
     CHECK(ends.lane.bound_violations() == 0);
-    ends.publish(5, 7);
+    ends.publish(7, 10);
     CHECK(ends.lane.bound_violations() == 1); // one more than granted
   }
 

@@ -44,6 +44,7 @@ struct acknowledged_one {
 struct returned_one {
   std::uint64_t ordinal;
   std::uint64_t due;
+  std::optional<std::uint64_t> taken; // what lies behind was not, and comes again
 };
 
 /// A consumer of one outlet and one generation, and what it has said that has not arrived. Its code takes deliveries in order
@@ -190,7 +191,7 @@ private:
           fail("ordinals are not consecutive");
       }
     }
-    if (const auto up_to = lane_.take_grant())
+    if (const auto up_to = lane_.take_grant(lane_.naive().is_producer_starved() && random_.chance(5)))
       grants_.push_back(*up_to);
     lane_.compare(now_);
     if (lane_.machine().bound_violations() != 0)
@@ -319,7 +320,13 @@ private:
       return false;
     const auto ordinal = some_taken(one);
     end(one, ordinal);
-    one.said.emplace_back(returned_one{ordinal, random_.chance(50) ? now_ : now_ + random_.below(10)});
+    returned_one back{ordinal, random_.chance(50) ? now_ : now_ + random_.below(10), std::nullopt};
+    if (random_.chance(50)) {
+      back.taken = one.taken;
+      for (; one.taken < one.deliveries.size(); ++one.taken)
+        end(one, one.taken);
+    }
+    one.said.emplace_back(back);
     offer_grant(one);
     return true;
   }
@@ -369,8 +376,13 @@ private:
       say(who + " acknowledges #" + std::to_string(one->ordinal),
         [&] { lane_.on_acknowledged(from.out, from.generation, one->ordinal); });
     else if (const auto* back = std::get_if<returned_one>(&message))
-      say(who + " returns #" + std::to_string(back->ordinal) + ", due " + std::to_string(back->due),
-        [&] { lane_.on_returned(from.out, from.generation, back->ordinal, back->due); });
+      say(who + " returns #" + std::to_string(back->ordinal) + ", due " + std::to_string(back->due)
+            + (back->taken ? ", and what it has not taken" : ""),
+        [&] {
+          lane_.on_returned(from.out, from.generation, back->ordinal, back->due);
+          if (back->taken)
+            lane_.return_untaken(from.out, from.generation, *back->taken);
+        });
     else
       say(who + " grants", [&] { lane_.on_grant(from.out, from.generation, std::get<credit>(message)); });
     return true;

@@ -38,14 +38,16 @@ void naive_lane::detach_producer(std::uint64_t generation) {
     has_producer_ = false;
 }
 
-std::optional<credit> naive_lane::take_grant() {
+std::optional<credit> naive_lane::take_grant(bool has_starved) {
   if (!has_producer_)
     return std::nullopt;
   const credit most{done().items + policy_.bound.items, done().bytes + policy_.bound.bytes};
   const bool wish_fits = wanted_ && wanted_->items <= most.items && wanted_->bytes <= most.bytes;
   const auto free_items = most.items - granted_.items;
   const auto free_bytes = most.bytes - granted_.bytes;
-  if (!wish_fits && free_items * 2 < policy_.bound.items && free_bytes * 2 < policy_.bound.bytes)
+  const bool enough = free_items * 2 >= policy_.bound.items || free_bytes * 2 >= policy_.bound.bytes
+                      || (has_starved && (free_items > 0 || free_bytes > 0));
+  if (!wish_fits && !enough)
     return std::nullopt;
   if (wish_fits)
     wanted_.reset();
@@ -115,6 +117,14 @@ bool naive_lane::on_returned(outlet out, std::uint64_t generation, std::uint64_t
     return false;
   give_back(out, ordinal, due);
   return true;
+}
+
+void naive_lane::return_untaken(outlet out, std::uint64_t generation, std::uint64_t taken) {
+  if (!is_current(out, generation))
+    return;
+  for (auto ordinal = taken; ordinal < at(out).leases.size(); ++ordinal)
+    if (end_lease(link(out), ordinal))
+      give_back(out, ordinal, 0);
 }
 
 std::optional<std::uint64_t> naive_lane::next_sequence(outlet out, std::uint64_t now) const {
@@ -200,6 +210,10 @@ std::uint64_t naive_lane::parked() const {
   for (auto sequence = prefix_end(); sequence < items_.size(); ++sequence)
     count += items_[sequence].out == outlet::dead_letters && items_[sequence].place != place::acknowledged ? 1 : 0;
   return count;
+}
+
+bool naive_lane::is_producer_starved() const {
+  return has_producer_ && items_.size() == granted_.items && done().items + policy_.bound.items > granted_.items;
 }
 
 bool naive_lane::all_delivered(outlet out) const {

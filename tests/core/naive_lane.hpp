@@ -54,7 +54,7 @@ public:
   bool receive(std::uint64_t generation, std::uint64_t first, const std::vector<weir::lane_item>& items);
   void on_probe(std::uint64_t generation, weir::credit wanted);
   void detach_producer(std::uint64_t generation);
-  std::optional<weir::credit> take_grant();
+  std::optional<weir::credit> take_grant(bool has_starved);
 
   std::uint64_t attach_consumer(weir::outlet out, weir::credit window);
   void detach_consumer(weir::outlet out, std::uint64_t generation, std::uint64_t taken);
@@ -62,6 +62,7 @@ public:
   bool on_acknowledged_below(weir::outlet out, std::uint64_t generation, std::uint64_t through, std::uint64_t taken);
   bool on_acknowledged(weir::outlet out, std::uint64_t generation, std::uint64_t ordinal);
   bool on_returned(weir::outlet out, std::uint64_t generation, std::uint64_t ordinal, std::uint64_t due);
+  void return_untaken(weir::outlet out, std::uint64_t generation, std::uint64_t taken);
   std::vector<delivered> deliver(weir::outlet out, std::uint64_t now);
   void drop_all();
 
@@ -73,6 +74,7 @@ public:
   std::uint64_t parked() const;
   bool is_stopped() const { return stopped_; }
   bool has_producer() const { return has_producer_; }
+  bool is_producer_starved() const;
   bool all_delivered(weir::outlet out) const;
   bool waits_for_time() const;
   std::optional<std::uint64_t> next_due(std::uint64_t now) const;
@@ -108,8 +110,8 @@ private:
   std::optional<weir::credit> wanted_;
   consumer consumers_[2];
   bool stopped_ = false;
-  mutable std::uint64_t prefix_ = 0; // never goes back, so it is looked for from here
-  mutable std::uint64_t floor_end_ = 0; // the same
+  mutable std::uint64_t prefix_ = 0; // never goes back, so it is looked for from here; so is the floor
+  mutable std::uint64_t floor_end_ = 0;
   mutable weir::lane_floor floor_;
 };
 

@@ -141,12 +141,12 @@ TEST_CASE("a git source reads a history to its end, and goes on where it was con
   running_system running;
   auto source = make_source(options_for(directory.path()));
   const auto all = transactions_of(value_of(running, open_and_read, source, from_the_root, everything));
-  check_equal(all, expected, 1, 0);
+  check_equal(all, expected, 1, first_epoch);
   CHECK(weir::sync_wait(running.system, confirms, source, all[70].at).value());
 
   auto later = make_source(options_for(directory.path()));
   const auto rest = transactions_of(value_of(running, open_and_read, later, std::optional{all[70].at}, everything));
-  check_equal(rest, {expected.begin() + 71, expected.end()}, 72, 0);
+  check_equal(rest, {expected.begin() + 71, expected.end()}, 72, first_epoch);
   CHECK(value_of(running, read_files, later, all.back().at) == read_tree(directory.path(), "HEAD"));
 }
 
@@ -167,11 +167,11 @@ TEST_CASE("a following git source waits for commits, sees them, and sees a rewri
   const auto next = value_of(running, read_more, source, std::size_t{1});
   committer.join();
   CHECK(weir::commit_of(*next[0].at) == second);
-  CHECK(*next[0].at == place(0, 2));
+  CHECK(*next[0].at == place(first_epoch, 2));
 
   repository.commit({{"c", "100644", "1"}}, {root});
   const auto rewritten = value_of(running, read_more, source, std::size_t{1});
-  CHECK(*rewritten[0].at == place(1, 2));
+  CHECK(*rewritten[0].at == place(first_epoch + 1, 2));
   CHECK(rewritten[0].changes == 0);
 }
 

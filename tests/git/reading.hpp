@@ -5,12 +5,16 @@
 #include "history_reader.hpp"
 #include "repository_fixture.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace git_tests {
+
+/// In which a history begins that nothing was confirmed of.
+inline constexpr std::uint64_t first_epoch = 1;
 
 /// A history_reader with what it needs to live.
 class opened_history {
@@ -53,7 +57,8 @@ weir::git_options options_for(const std::filesystem::path& repository);
 weir::position place(std::uint64_t epoch, std::uint64_t seq);
 
 /// The position of a commit, as its source gives it.
-weir::position position_of(const std::filesystem::path& repository, const std::string& commit, std::uint64_t epoch = 0);
+weir::position position_of(
+  const std::filesystem::path& repository, const std::string& commit, std::uint64_t epoch = first_epoch);
 
 /// A program that stands in for git: a shell script which gets git's arguments, with the subcommand in $verb and the real git
 /// as `real_git`.

@@ -210,7 +210,7 @@ TEST_CASE("neither configuration nor environment nor local views of the history 
 
   opened_history history{options_for(path)};
   auto batches = history.read_to_head();
-  check_equal(transactions_of(batches), expected, 1, 0);
+  check_equal(transactions_of(batches), expected, 1, first_epoch);
   auto missing = options_for(path);
   missing.ref = "nowhere";
   CHECK(weir::check(missing).error() == errc::not_found);

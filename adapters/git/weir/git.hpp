@@ -31,9 +31,9 @@ result<stamp> stamp_of_commit(std::string_view commit);
 
 /// A source that reads the first-parent history of a Git repository, oldest commit first.
 ///
-/// A commit is one transaction: `seq` counts the first-parent line from its root (1), `stamp` is the commit id (20 or 32
-/// bytes), `time` the committer's. Its changes are the difference to its first parent, in path order: the key is the path,
-/// byte for byte as Git stores it; the payload of an upsert is
+/// A commit is one transaction, of epoch 1 in a history that nothing was confirmed of: `seq` counts the first-parent line from
+/// its root (1), `stamp` is the commit id (20 or 32 bytes), `time` the committer's. Its changes are the difference to its first
+/// parent, in path order: the key is the path, byte for byte as Git stores it; the payload of an upsert is
 ///
 ///     {"mode":"100644","blob":"<id>","commit":"<id>","time":"2024-05-01T12:00:00Z"}
 ///
