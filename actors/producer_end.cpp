@@ -168,7 +168,7 @@ void producer_end::enqueue(shared_item item) {
   ++next_sequence_;
   link_->gauge->published.fetch_add(1, std::memory_order_release);
   if (outgoing_->items.size() >= items_per_message)
-    flush();
+    send_outgoing(); // no more than that: enqueue() may be a part of pump()
   else
     flush_later();
 }
@@ -253,6 +253,10 @@ void producer_end::on_control(control& message) {
 
 void producer_end::flush() {
   pump();
+  send_outgoing();
+}
+
+void producer_end::send_outgoing() {
   if (!outgoing_)
     return;
   owner().post(link_->lane, data_message{{}, std::move(outgoing_)});

@@ -47,7 +47,10 @@ constexpr std::size_t host_mailbox(std::size_t window, std::size_t consumers, st
 struct streams {
   explicit streams(simulation& world, std::size_t lanes, weir::lane_bound bound)
     : state{std::make_shared<weir::detail::stream_state>(
-        world.system(), weir::detail::stream_settings{.policy = {.bound = bound}, .budget = 1u << 30, .collections = {}})},
+        world.system(), weir::detail::stream_settings{.policy = {.bound = bound},
+                          .budget = 1u << 30,
+                          .collections = {},
+                          .wiring = std::make_shared<weir::shared_wiring>()})},
       over{state} {
     for (std::size_t lane = 0; lane < lanes; ++lane)
       REQUIRE(state->add_lane(name(lane), std::nullopt).has_value());

@@ -69,7 +69,7 @@ TEST_CASE("a sink's disk that is full is waited for, and nothing is lost") {
     REQUIRE(comes_true([&] { return run->errors().find("storage_full") != std::string::npos || run->wait_for({}); }));
     CHECK_MESSAGE(run->errors().find("the sink s failed, next try in 5ms") != std::string::npos, run->errors());
     REQUIRE(disk.resize("64m"));
-    CHECK(run->wait() == process_end{0, 0});
+    CHECK(run->wait() == exited(0));
     CHECK(run->errors().find("the sink s is open again") != std::string::npos);
     CHECK_MESSAGE(run->errors().find("written.s=5000") != std::string::npos, run->errors());
     if (std::string_view{type} == "jsonl")
@@ -86,11 +86,11 @@ TEST_CASE("a full disk under the state ends the run, and the next one goes on") 
   here.configure_lines();
   disk.fill();
   const auto run = here.run();
-  CHECK(run->wait() == process_end{3, 0});
+  CHECK(run->wait() == exited(3));
   CHECK_MESSAGE(run->errors().find("No space left on device") != std::string::npos, run->errors());
   CHECK_FALSE(std::filesystem::exists(here / "state/position.json"));
   disk.empty();
-  CHECK(here.run()->wait() == process_end{0, 0});
+  CHECK(here.run()->wait() == exited(0));
   CHECK(here.lines_in("audit.jsonl") == 100);
 }
 
@@ -103,11 +103,11 @@ TEST_CASE("a full disk under the dead letters ends the run before anything is pa
   here.configure_lines("on_bad_record = \"dead-letter\"\n");
   disk.fill();
   const auto run = here.run();
-  CHECK(run->wait() == process_end{1, 0});
+  CHECK(run->wait() == exited(1));
   CHECK_MESSAGE(run->errors().find("dead-letters.jsonl") != std::string::npos, run->errors());
   CHECK(here.lines_in("audit.jsonl") == 0);
   disk.empty();
-  CHECK(here.run()->wait() == process_end{0, 0});
+  CHECK(here.run()->wait() == exited(0));
   CHECK(here.lines_in("audit.jsonl") == 1);
   CHECK(here.lines_in("state/dead-letters.jsonl") == 1);
 }

@@ -29,7 +29,7 @@ std::string pipeline_fixture::git(std::vector<std::string> arguments) const {
   const auto call = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "git");
     process called{words, repository};
-    if (called.wait() != process_end{0, 0})
+    if (called.wait() != exited(0))
       throw std::runtime_error{"git " + words[1] + " failed: " + called.errors()};
     return called.output();
   };

@@ -20,6 +20,13 @@ struct process_end {
   friend bool operator==(const process_end&, const process_end&) = default;
 };
 
+constexpr process_end exited(int code) noexcept {
+  return {code, 0};
+}
+constexpr process_end killed(int signal) noexcept {
+  return {-1, signal};
+}
+
 /// A program that runs, its output in files. Killed and waited for when the test is over.
 class process {
 public:

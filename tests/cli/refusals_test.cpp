@@ -25,7 +25,7 @@ std::vector<std::string> listing(const std::filesystem::path& directory) {
 std::string refusal(const pipeline_fixture& here, const std::string& command, int code) {
   const auto before = listing(here.path());
   const auto refused = here.start({command, "pipeline.toml"});
-  CHECK(refused->wait() == process_end{code, 0});
+  CHECK(refused->wait() == exited(code));
   CHECK(refused->output().empty());
   CHECK(listing(here.path()) == before);
   return refused->errors();
@@ -45,23 +45,23 @@ constexpr std::string_view git_pipeline =
 TEST_CASE("the version, the help and a wrong command line") {
   const pipeline_fixture here;
   const auto version = here.start({"version"});
-  CHECK(version->wait() == process_end{0, 0});
+  CHECK(version->wait() == exited(0));
   CHECK(version->output().starts_with("weir "));
   const auto help = here.start({"--help"});
-  CHECK(help->wait() == process_end{0, 0});
+  CHECK(help->wait() == exited(0));
   CHECK(help->output().find("weir check pipeline.toml && weir run pipeline.toml") != std::string::npos);
   const auto wrong = here.start({"rnu"});
-  CHECK(wrong->wait() == process_end{2, 0});
+  CHECK(wrong->wait() == exited(2));
   CHECK(wrong->errors() == "weir: there is no command \"rnu\"; did you mean \"run\"?\nTry \"weir --help\".\n");
 }
 
 TEST_CASE("a configuration that is not there, or no file") {
   const pipeline_fixture here;
   const auto checked = here.start({"check", "none.toml"});
-  CHECK(checked->wait() == process_end{2, 0});
+  CHECK(checked->wait() == exited(2));
   CHECK(checked->errors() == "weir: can't open \"none.toml\": No such file or directory\n");
   const auto run = here.start({"run", "."});
-  CHECK(run->wait() == process_end{2, 0});
+  CHECK(run->wait() == exited(2));
   CHECK(run->errors().find("\".\" is a directory, not a regular file") != std::string::npos);
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("a state that is damaged, newer or another pipeline's") {
   const pipeline_fixture here;
   here.put_changes(3);
   here.configure_lines();
-  REQUIRE(here.run()->wait() == process_end{0, 0});
+  REQUIRE(here.run()->wait() == exited(0));
   const auto position = here / "state/position.json";
   const auto sound = content_of(position);
   REQUIRE(sound.find("\"seq\":3") != std::string::npos);
@@ -184,7 +184,7 @@ TEST_CASE("refusals as JSON") {
   here.configure("name = \"p\"\n");
   for (const auto* command : {"check", "run"}) {
     const auto refused = here.start({command, "--json", "pipeline.toml"});
-    CHECK(refused->wait() == process_end{2, 0});
+    CHECK(refused->wait() == exited(2));
     const auto told = json::parse(refused->output()).as_object();
     CHECK(told.at("file") == "pipeline.toml");
     const auto& mistakes = told.at("mistakes").as_array();
@@ -201,7 +201,7 @@ TEST_CASE("a sound configuration is described, and nothing is written") {
   here.configure_lines();
   const auto before = listing(here.path());
   const auto checked = here.start({"check", "pipeline.toml"});
-  CHECK(checked->wait() == process_end{0, 0});
+  CHECK(checked->wait() == exited(0));
   CHECK(checked->errors().empty());
   CHECK(checked->output()
         == "pipeline.toml: the pipeline p can be run\n"
@@ -215,7 +215,7 @@ TEST_CASE("a sound configuration is described, and nothing is written") {
              + (here / "state").native() + ", nothing there yet\n");
   CHECK(listing(here.path()) == before);
   const auto quiet = here.start({"check", "-q", "pipeline.toml"});
-  CHECK(quiet->wait() == process_end{0, 0});
+  CHECK(quiet->wait() == exited(0));
   CHECK(quiet->output().empty());
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("a run ends when its source does, and the next has nothing left to do"
   here.put_changes(1'000);
   here.configure_lines();
   const auto first = here.start({"run", "--json", "pipeline.toml"});
-  REQUIRE(first->wait() == process_end{0, 0});
+  REQUIRE(first->wait() == exited(0));
   CHECK(keys_in(here / "audit.jsonl").size() == 1'000);
   const auto told = json::parse(first->output());
   CHECK(told.at("pipeline") == "p");
@@ -90,7 +90,7 @@ TEST_CASE("a run ends when its source does, and the next has nothing left to do"
     CHECK(json::parse(line).as_object().contains("message"));
 
   const auto second = here.start({"run", "--json", "pipeline.toml"});
-  REQUIRE(second->wait() == process_end{0, 0});
+  REQUIRE(second->wait() == exited(0));
   CHECK(json::parse(second->output()).at("changes") == 0);
   CHECK(here.lines_in("audit.jsonl") == 1'000);
 }
@@ -109,7 +109,7 @@ TEST_CASE("a repository's history goes to a database and to a log") {
                  "name = \"files\"\ntype = \"sqlite\"\npath = \"files.db\"\n[[sink]]\nname = \"audit\"\ntype = \"jsonl\"\n"
                  "path = \"audit.jsonl\"\n");
   const auto run = here.run();
-  REQUIRE_MESSAGE(run->wait() == process_end{0, 0}, run->errors());
+  REQUIRE_MESSAGE(run->wait() == exited(0), run->errors());
   CHECK(query(here / "files.db", "SELECT key FROM files ORDER BY key")
         == std::vector<std::string>{"file1", "file3", "file4", "file5"});
   CHECK(here.lines_in("audit.jsonl") == 6);
@@ -120,7 +120,7 @@ TEST_CASE("a quiet run says nothing") {
   here.put_changes(3);
   here.configure_lines();
   const auto run = here.start({"run", "--quiet", "pipeline.toml"});
-  CHECK(run->wait() == process_end{0, 0});
+  CHECK(run->wait() == exited(0));
   CHECK(run->output().empty());
   CHECK(run->errors().empty());
 }
@@ -130,7 +130,7 @@ TEST_CASE("changes on standard output, and the summary on standard error") {
   here.put_changes(50);
   here.configure(to_stdout);
   const auto run = here.start({"run", "--json", "pipeline.toml"});
-  CHECK(run->wait() == process_end{0, 0});
+  CHECK(run->wait() == exited(0));
   const auto lines = run->output();
   CHECK(std::ranges::count(lines, '\n') == 50);
   CHECK(lines.find("\"outcome\"") == std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("a reader of standard output that goes away ends the run") {
   pipe.out.close();
   const auto run = here.run({.output = pipe.in.number()});
   pipe.in.close();
-  CHECK(run->wait() == process_end{1, 0});
+  CHECK(run->wait() == exited(1));
   CHECK_MESSAGE(says(*run, " error "), run->errors());
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a signal drains: what was read is finished, and the next run goes on 
     const auto run = here.start({"run", "--json", "pipeline.toml"});
     REQUIRE(comes_true([&] { return here.lines_in("audit.jsonl") == 500 && says(*run, "begins"); }));
     run->send(signal);
-    REQUIRE(run->wait() == process_end{0, 0});
+    REQUIRE(run->wait() == exited(0));
     const auto told = json::parse(run->output());
     CHECK(told.at("outcome") == "drained");
     CHECK(told.at("confirmed").at("seq") == 500);
@@ -179,7 +179,7 @@ TEST_CASE("a second signal ends a run that can't drain") {
     REQUIRE(comes_true([&] { return says(*run, "reading no further"); }));
     CHECK_FALSE(run->wait_for(0ms).has_value());
     run->send(signal);
-    CHECK(run->wait() == process_end{128 + signal, 0});
+    CHECK(run->wait() == exited(128 + signal));
   }
 }
 
@@ -190,15 +190,15 @@ TEST_CASE("two runs on one state directory: the second is refused") {
   const auto first = here.run();
   REQUIRE(comes_true([&] { return here.lines_in("audit.jsonl") == 10; }));
   const auto second = here.run();
-  CHECK(second->wait() == process_end{3, 0});
+  CHECK(second->wait() == exited(3));
   CHECK(says(*second, "is in use by process " + std::to_string(first->id())));
-  CHECK(here.start({"check", "pipeline.toml"})->wait() == process_end{0, 0});
+  CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
   first->send(SIGKILL);
-  CHECK(first->wait() == process_end{-1, SIGKILL});
+  CHECK(first->wait() == killed(SIGKILL));
   const auto third = here.run();
   REQUIRE(comes_true([&] { return says(*third, "begins"); }));
   third->send(SIGTERM);
-  CHECK(third->wait() == process_end{0, 0});
+  CHECK(third->wait() == exited(0));
   CHECK(keys_in(here / "audit.jsonl").size() == 10);
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("killed again and again, every change arrives once") {
     run->wait();
   }
   const auto last = here.run();
-  REQUIRE_MESSAGE(last->wait() == process_end{0, 0}, last->errors());
+  REQUIRE_MESSAGE(last->wait() == exited(0), last->errors());
   CHECK(keys_in(here / "audit.jsonl").size() == changes);
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("a bad line ends the run with its number, after what came before it") 
   put(here / "changes.jsonl", text);
   here.configure_lines();
   const auto run = here.run();
-  CHECK(run->wait() == process_end{1, 0});
+  CHECK(run->wait() == exited(1));
   CHECK_MESSAGE(says(*run, "line 5"), run->errors());
   CHECK(here.lines_in("audit.jsonl") <= 4);
   CHECK_FALSE(std::filesystem::exists(here / "state/dead-letters.jsonl"));
@@ -246,7 +246,7 @@ TEST_CASE("a bad line goes to the dead letters where the configuration says so")
   put(here / "changes.jsonl", text);
   here.configure_lines("on_bad_record = \"dead-letter\"\n");
   const auto run = here.start({"run", "--json", "pipeline.toml"});
-  REQUIRE(run->wait() == process_end{0, 0});
+  REQUIRE(run->wait() == exited(0));
   CHECK(keys_in(here / "audit.jsonl").size() == 10);
   CHECK(json::parse(run->output()).at("dead_letters") == 1);
   const auto letter = json::parse(content_of(here / "state/dead-letters.jsonl"));
@@ -266,7 +266,7 @@ TEST_CASE("on a terminal the progress is one line that is gone at the end") {
   REQUIRE(comes_true([&] { return (shown += screen.shown()).find("\r\x1b[2K1,234 changes  ") != std::string::npos; }));
   CHECK(shown.find("audit ") != std::string::npos);
   run->send(SIGTERM);
-  REQUIRE(run->wait() == process_end{0, 0});
+  REQUIRE(run->wait() == exited(0));
   shown += screen.shown();
   for (std::size_t at = 0; (at = shown.find("\r\x1b[2K", at)) != std::string::npos; at += 5)
     CHECK(std::min(shown.find_first_of("\r\n", at + 5), shown.size()) - (at + 5) <= std::max<std::size_t>(60, shown.size()));

@@ -88,6 +88,7 @@ private:
   bool may_enqueue(const shared_item& item);
   void enqueue(shared_item item);
   void pump();
+  void send_outgoing();
   void stop(errc reason);
   void settle_front(std::optional<error> failure);
   error end() const;

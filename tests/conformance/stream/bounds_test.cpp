@@ -163,8 +163,10 @@ TEST_SUITE("stream: bounds") {
       const auto one_too_many = out.publish(live(1, 5000));
       CHECK(fault(one_too_many) == errc::too_many_waiters);
       subscriber in{world, over};
-      for (std::uint64_t seq = 1; seq <= 1025; ++seq)
+      for (std::uint64_t seq = 1; seq <= 1025; ++seq) {
+        CAPTURE(seq);
         REQUIRE(in.take(1) == numbers{seq});
+      }
       CHECK(line.back().is_done());
     });
   }
@@ -360,10 +362,12 @@ TEST_SUITE("stream: byte budget") {
       CHECK(over.figures().charged_bytes == block_bytes(50'000));
       CHECK_FALSE(third.is_done());
       subscriber in{world, over};
-      const auto held = in.receive_all();
-      REQUIRE(seqs(held) == numbers{2});
-      REQUIRE(in.ack(held[0].handle).has_value());
-      in.drop(held[0].handle);
+      {
+        const auto held = in.receive_all();
+        REQUIRE(seqs(held) == numbers{2});
+        REQUIRE(in.ack(held[0].handle).has_value());
+        in.drop(held[0].handle);
+      }
       world.settle();
       CHECK(third.is_done());
     });

@@ -11,8 +11,42 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
+
+namespace doctest {
+
+template <>
+struct StringMaker<std::vector<std::uint64_t>> {
+  static String convert(const std::vector<std::uint64_t>& all) {
+    std::string text = "{";
+    for (const auto one : all)
+      text += (text.size() > 1 ? ", " : "") + std::to_string(one);
+    return String{(text + "}").c_str()};
+  }
+};
+
+template <>
+struct StringMaker<std::optional<weir::errc>> {
+  static String convert(const std::optional<weir::errc>& code) {
+    return String{code ? std::string{name_of(*code)}.c_str() : "success"};
+  }
+};
+
+template <>
+struct StringMaker<weir::errc> {
+  static String convert(weir::errc code) { return String{std::string{name_of(code)}.c_str()}; }
+};
+
+template <>
+struct StringMaker<std::optional<weir::position>> {
+  static String convert(const std::optional<weir::position>& at) {
+    return String{at ? (to_string(*at) + (at->ends_transaction ? "" : " (open)")).c_str() : "none"};
+  }
+};
+
+} // namespace doctest
 
 namespace stream_suite {
 

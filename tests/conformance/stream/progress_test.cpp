@@ -34,11 +34,6 @@ task<weir::result<weir::watermark_reading>> reach(self, weir::stream over, posit
   co_return co_await op;
 }
 
-task<weir::result<weir::watermark_reading>> change(self, weir::stream over, std::optional<position> last) {
-  auto op = over.watermark().changed(last);
-  co_return co_await op;
-}
-
 task<weir::result<weir::watermark_reading>> confirmable_change(self, weir::stream over, std::optional<position> last) {
   auto op = over.watermark().confirmable_changed(last);
   co_return co_await op;
