@@ -37,6 +37,11 @@ void waiter::set_deadline(clock::time_point at) noexcept {
 
 root_frame::~root_frame() {
   start_.unlink();
+  // From the innermost frame out, without a stack as deep as the chain.
+  while (innermost_ != nullptr && innermost_ != promise_) {
+    auto* ends = std::exchange(innermost_, innermost_->caller);
+    std::exchange(*ends->owner, nullptr).destroy();
+  }
   if (frame_)
     frame_.destroy();
   for (auto* one : joining_)
@@ -45,7 +50,7 @@ root_frame::~root_frame() {
 
 void root_frame::adopt(std::coroutine_handle<> frame, promise_base& promise) noexcept {
   frame_ = frame;
-  promise_ = &promise;
+  promise_ = innermost_ = &promise;
   promise.root = this;
   start_.handle = frame;
   owner_.schedule(start_);

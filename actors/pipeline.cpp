@@ -102,8 +102,12 @@ void pipeline::abort() const {
 
 result<void> pipeline::wait() {
   auto ended = ingest_.wait();
-  if (!ended)
+  if (!ended) {
     stream_.close(close_mode::abort);
+    // A sink engine that waits for its next try would notice only then.
+    for (const auto& one : sinks_)
+      one.request_stop();
+  }
   for (const auto& one : sinks_)
     if (auto sink_ended = one.wait(); !sink_ended && ended)
       ended = std::move(sink_ended);

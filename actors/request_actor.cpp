@@ -49,10 +49,16 @@ private:
     server_ = std::move(wanted.from);
     reply_ = wanted.reply;
     attached_ = true;
+    granted_ = sent_ = 0;
     gauge_->consumer_generation[0].store(++generation_, std::memory_order_release);
     monitor(caf::actor_cast<caf::actor>(caf::strong_actor_ptr{actor_ref_access::get(server_)}));
     post(server_, control_message{reply_, attached{.generation = generation_, .sending = {}, .next_sequence = 0, .last = {}}},
       context());
+  }
+
+  void on(grant& more) {
+    if (more.generation == generation_ && more.up_to.items > granted_)
+      granted_ = more.up_to.items;
   }
 
   void on(acknowledged_one& done) {
@@ -96,7 +102,7 @@ private:
   void deliver() {
     if (!attached_)
       return;
-    while (set_.running() < 8) {
+    while (sent_ < granted_) {
       auto next = set_.next();
       if (!next)
         return;
@@ -105,6 +111,7 @@ private:
       sent->ticket = next->ticket;
       sent->attempt = next->attempt;
       sent->asked = std::move(next->asked);
+      ++sent_;
       post(server_, data_message{reply_, std::move(sent)}, context());
     }
   }
@@ -122,6 +129,8 @@ private:
   actor_ref server_;
   endpoint_address reply_;
   std::uint64_t generation_ = 0;
+  std::uint64_t granted_ = 0; // what the server has asked for in this generation
+  std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   bool attached_ = false;
   bool aborted_ = false;

@@ -23,6 +23,7 @@ public:
   void await(receive_request_operation& waiting) {
     receivers_.push_back(&waiting);
     serve();
+    grant_for_receivers();
   }
   void withdraw(receive_request_operation& waiting) noexcept { std::erase(receivers_, &waiting); }
 
@@ -39,6 +40,7 @@ public:
   void on_control(control& message) override {
     if (const auto* known = std::get_if<attached>(&message)) {
       generation_ = known->generation;
+      grant_for_receivers();
     } else if (const auto* ends = std::get_if<cancel>(&message)) {
       stop(ends->reason);
     }
@@ -50,11 +52,21 @@ public:
       generation_ = delivered.generation;
     if (ended_ || generation_ != delivered.generation)
       return;
+    ++arrived_;
     ready_.push_back(delivery<request>{*this, delivered.ticket, delivered.attempt, std::move(delivered.asked)});
     serve();
   }
 
 private:
+  /// Asks for as many as are waited for: what is delivered is seen at once, so that attempts count what was tried.
+  void grant_for_receivers() {
+    const auto wanted = arrived_ + receivers_.size();
+    if (generation_ == 0 || ended_ || wanted <= granted_)
+      return;
+    granted_ = wanted;
+    owner().post(link_->requests, control_message{{}, grant{end_role::consumer, generation_, {granted_, 0}}});
+  }
+
   void stop(errc reason) {
     if (!ended_)
       ended_ = reason;
@@ -79,6 +91,8 @@ private:
 
   std::shared_ptr<const request_link> link_;
   std::uint64_t generation_ = 0;
+  std::uint64_t granted_ = 0;
+  std::uint64_t arrived_ = 0;
   std::optional<errc> ended_;
   std::deque<delivery<request>> ready_;
   std::deque<receive_request_operation*> receivers_;

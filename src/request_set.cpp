@@ -62,8 +62,10 @@ void request_set::forget(const std::string& sink, const std::string& collection)
   for (auto* part : {&waiting_, &running_})
     for (auto one = part->begin(); one != part->end();) {
       auto& asked = one->second.asked;
-      const bool is_done = asked.sink == sink && std::erase(asked.collections, collection) != 0 && asked.collections.empty();
-      one = is_done ? part->erase(one) : std::next(one);
+      const auto found = std::ranges::find(asked.collections, collection);
+      if (asked.sink == sink && found != asked.collections.end())
+        asked.collections.erase(found);
+      one = asked.collections.empty() ? part->erase(one) : std::next(one);
     }
 }
 

@@ -25,9 +25,12 @@ struct final_awaiter {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> done) const noexcept {
     promise_base& promise = done.promise();
-    if (!promise.continuation.handle)
+    if (!promise.continuation.handle) {
       promise.root->on_finished();
-    else if (promise.is_detached)
+      return;
+    }
+    promise.root->on_returned(promise);
+    if (promise.is_detached)
       promise.root->owner().schedule(promise.continuation);
   }
 };
@@ -86,8 +89,11 @@ public:
 
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> caller) {
-    auto& promise = called_.promise();
+    auto& promise = this->promise();
     promise.root = caller.promise().root;
+    promise.caller = &caller.promise();
+    promise.owner = &called_;
+    promise.root->on_called(promise);
     auto& host = promise.root->owner();
     if (host.depth >= host::max_depth || !host.spend()) {
       start_.handle = called_;
@@ -106,13 +112,17 @@ public:
     return true;
   }
 
-  T await_resume() { return called_.promise().take(); }
+  T await_resume() { return promise().take(); }
 
 private:
   friend class task<T>;
   explicit task_awaiter(std::coroutine_handle<task_promise<T>> called) noexcept : called_{called} {}
 
-  std::coroutine_handle<task_promise<T>> called_;
+  task_promise<T>& promise() const noexcept {
+    return std::coroutine_handle<task_promise<T>>::from_address(called_.address()).promise();
+  }
+
+  std::coroutine_handle<> called_;
   runnable start_;
 };
 

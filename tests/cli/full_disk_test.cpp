@@ -77,6 +77,23 @@ TEST_CASE("a sink's disk that is full is waited for, and nothing is lost") {
   }
 }
 
+TEST_CASE("a source that fails ends the run, however long a sink would still wait for its next try") {
+  const pipeline_fixture here;
+  const small_disk disk{here / "disk", "4k"};
+  if (skipped(disk, "a source that fails ends the run, however long a sink would still wait for its next try"))
+    return;
+  disk.fill();
+  here.put_changes(100);
+  here.configure(
+    "name = \"p\"\nstate = \"state\"\n[source]\ntype = \"jsonl\"\npath = \"changes.jsonl\"\nfollow = true\n[[sink]]\n"
+    "name = \"s\"\ntype = \"jsonl\"\npath = \"disk/out\"\nbackoff_min = \"1h\"\nbackoff_max = \"1h\"\n");
+  const auto run = here.run();
+  REQUIRE(comes_true([&] { return run->errors().find("the sink s failed, next try in 1h") != std::string::npos; }));
+  put(here / "changes.jsonl", content_of(here / "changes.jsonl") + "{broken\n");
+  CHECK(run->wait_for(std::chrono::minutes{1}) == exited(1));
+  CHECK_MESSAGE(run->errors().find("line 101") != std::string::npos, run->errors());
+}
+
 TEST_CASE("a full disk under the state ends the run, and the next one goes on") {
   const pipeline_fixture here;
   const small_disk disk{here / "state", "16k"};

@@ -489,7 +489,7 @@ TEST_SUITE("lane machine model") {
       items += world.items();
       redeliveries += world.redeliveries();
     }
-    CHECK(items > 20 * all.size()); // it is not an empty exercise
+    CHECK(items > 10 * all.size()); // it is not an empty exercise
     CHECK(redeliveries > 5 * all.size());
   }
 

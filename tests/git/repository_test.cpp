@@ -181,9 +181,9 @@ TEST_CASE("neither configuration nor environment nor local views of the history 
   std::ofstream{directory / "order"} << "z\n";
   std::ofstream{directory / ".gitconfig"} << hostile;
   std::ofstream{path / ".git" / "config", std::ios::app} << hostile;
-  git(path, {"tag", "HEAD"}); // an ambiguous name
-  git(path, {"replace", second, beside});
   std::ofstream{path / ".git" / "info" / "grafts"} << git_line(path, {"rev-parse", "HEAD"}) << "\n";
+  git(path, {"replace", second, beside});
+  git(path, {"tag", "HEAD"}); // an ambiguous name
 
   std::vector<std::unique_ptr<changed_environment>> set;
   const auto change = [&](const char* name, const std::string& value) {

@@ -155,6 +155,17 @@ TEST_CASE("git is started once as long as the commit stays the same") {
   CHECK(starts() == 3);
   chunk = opened.reader.read({{"files"}, "x", now, {3, no_limit}}); // another key than the one that was walked to
   CHECK(starts() == 4);
+
+  // Two sinks that are filled in turns.
+  std::optional<std::string> one;
+  std::optional<std::string> other_one = "a";
+  for (int turn = 0; turn < 5; ++turn)
+    for (auto* after : {&one, &other_one}) {
+      chunk = opened.reader.read({{"files"}, *after, now, {3, no_limit}});
+      REQUIRE(chunk);
+      *after = chunk.value().walked;
+    }
+  CHECK(starts() == 6);
 }
 
 TEST_CASE("before the root there is nothing; other collections and lost commits are refused") {

@@ -31,6 +31,8 @@ public:
   root_frame* root = nullptr;
   runnable continuation;    ///< the awaiting coroutine; its handle is empty in a root
   bool is_detached = false; ///< the awaiting coroutine is suspended and must be put into the run queue
+  promise_base* caller = nullptr;           ///< the awaiting coroutine's
+  std::coroutine_handle<>* owner = nullptr; ///< where the awaiting coroutine keeps this one
   std::exception_ptr failure;
 
   void unhandled_exception() noexcept { failure = std::current_exception(); }
@@ -95,6 +97,10 @@ public:
   /// A shielded coroutine is not stopped together with its actor: whoever spawned it stops it.
   void shield() noexcept { shielded_ = true; }
 
+  /// Called as one coroutine of the chain awaits another, and as that one ends.
+  void on_called(promise_base& called) noexcept { innermost_ = &called; }
+  void on_returned(const promise_base& called) noexcept { innermost_ = called.caller; }
+
   /// Called by the chain's last final_suspend.
   void on_finished() noexcept;
 
@@ -114,6 +120,7 @@ private:
   runnable start_;
   std::coroutine_handle<> frame_;
   promise_base* promise_ = nullptr;
+  promise_base* innermost_ = nullptr; // of the chain's coroutines that have not ended
   std::vector<join_waiter*> joining_;
 };
 

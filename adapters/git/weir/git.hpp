@@ -41,7 +41,7 @@ result<stamp> stamp_of_commit(std::string_view commit);
 /// changes is a transaction of 0 envelopes. A commit that exceeds the read limit is cut; nothing else cuts one.
 ///
 /// A snapshot row has the same payload, with the id and time of the commit *as of which* it was read: Git does not store by
-/// which commit a file came.
+/// which commit a file came. A chunk as of another commit than the one before costs git a walk over the tree up to there.
 ///
 /// When the history was rewritten (the commit behind which it would go on is not on the ref's first-parent line, or at another
 /// place of it), the source opens the next epoch: an empty batch at the ref's newest commit, from where live changes go on.
