@@ -1,5 +1,3 @@
-#pragma once
-
 // Precompiled for the few files that speak to CAF: its headers cost seconds each.
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

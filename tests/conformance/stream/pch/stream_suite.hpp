@@ -1,5 +1,3 @@
-#pragma once
-
 #include <weir/spawn.hpp>
 #include <weir/stream.hpp>
 
