@@ -24,11 +24,11 @@ protected:
       [this](data_message& message) {
         on_published(static_cast<published_request&>(*message.items));
         message.items.reset();
-        deliver();
+        deliver_if_last();
       },
       [this](control_message& message) {
         std::visit([this](auto& what) { on(what); }, message.what);
-        deliver();
+        deliver_if_last();
       },
     };
   }
@@ -99,8 +99,9 @@ private:
   /// Everything that was asked and is not in the set is done: replaced, forgotten, or served.
   void settle() { gauge_->acknowledged.store(received_ - set_.waiting() - set_.running(), std::memory_order_release); }
 
-  void deliver() {
-    if (!attached_)
+  /// A server's messages are urgent and overtake requests that were published before; so whatever waits is taken in first.
+  void deliver_if_last() {
+    if (!attached_ || !is_last_message())
       return;
     while (sent_ < granted_) {
       auto next = set_.next();

@@ -47,9 +47,16 @@ config_error source_error(const config& from, const error& why) {
   return at_key(from, "source.repository", why, "the path of a Git repository that can be read");
 }
 
+config_error sink_error(const config& from, std::size_t index, const error& why) {
+  if (!why.fact_of("collection").empty() && from.places.contains("source.collection"))
+    return at_key(from, "source.collection", why, "a name that every sink can take");
+  return at_key(from, path_of_sink(index) + ".path", why, "a file that this pipeline may create and write");
+}
+
 sqlite_sink_options complete(sqlite_sink_options options, const config& from, const sink_config& one) {
   options.pipeline = from.name;
   options.lane = one.name;
+  options.collections = collections_of(from);
   return options;
 }
 
@@ -128,8 +135,7 @@ config_errors check_endpoints(const config& from) {
     errors.push_back(source_error(from, source_checked.error()));
   for (std::size_t index = 0; index < from.sinks.size(); ++index)
     if (const auto checked = check_sink(from, from.sinks[index]); !checked)
-      errors.push_back(
-        at_key(from, path_of_sink(index) + ".path", checked.error(), "a file that this pipeline may create and write"));
+      errors.push_back(sink_error(from, index, checked.error()));
   return errors;
 }
 

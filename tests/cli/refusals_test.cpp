@@ -119,6 +119,16 @@ TEST_CASE("a file of changes that is not there, and sinks that can't be written,
   CHECK(std::ranges::count(said, '\n') == 3);
 }
 
+TEST_CASE("a collection that can't be a table is told at its own key") {
+  const pipeline_fixture here;
+  here.git({"commit", "--quiet", "--allow-empty", "--message=first"});
+  here.configure("name = \"p\"\nstate = \"state\"\n[source]\ntype = \"git\"\nrepository = \"repository\"\n"
+                 "collection = \"sqlite_files\"\n[[sink]]\nname = \"b\"\ntype = \"sqlite\"\npath = \"files.db\"\n");
+  const auto said = refusal(here);
+  INFO(said);
+  CHECK(said.starts_with("pipeline.toml:6:14: source.collection: a collection of this name can't be a table"));
+}
+
 TEST_CASE("a database that is none") {
   const pipeline_fixture here;
   here.put_changes(1);
