@@ -10,7 +10,9 @@ consumer_end::consumer_end(host& owner, std::shared_ptr<const lane_link> link, e
     role_{role},
     credit_{window} {
   if (role_ == end_role::consumer)
-    if (auto wired = link_->wiring->attach(to_string(link_->id), shared_wiring::end::consumer, owner.unique_name()); !wired) {
+    if (auto wired =
+          link_->wiring->attach(link_->gauge.get(), to_string(link_->id), shared_wiring::end::consumer, owner.unique_name());
+      !wired) {
       ended_ = errc::wait_cycle;
       refusal_ = std::move(wired).error();
       return;
@@ -24,7 +26,7 @@ consumer_end::~consumer_end() {
     return;
   flush();
   if (role_ == end_role::consumer)
-    link_->wiring->detach(to_string(link_->id), shared_wiring::end::consumer, owner().unique_name());
+    link_->wiring->detach(link_->gauge.get(), shared_wiring::end::consumer, owner().unique_name());
   owner().post(link_->lane, control_message{{}, detach_end{role_, owner().ref(), here(), taken_}});
 }
 

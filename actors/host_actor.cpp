@@ -103,9 +103,9 @@ protected:
 private:
   /// A message that is not Weir's: one of the host's inboxes takes it, or its sender is told that nobody does.
   caf::result<caf::message> offer_to_inboxes(caf::message_view& message) {
-    const foreign_sender sender{current_sender(), current_message_id()};
+    const foreign_sender asking{current_sender(), current_message_id()};
     for (auto* one : inboxes()) {
-      const auto outcome = one->offer(message, sender);
+      const auto outcome = one->offer(message, asking);
       if (outcome == foreign_inbox::outcome::other_type)
         continue;
       finish_message(is_last_message());

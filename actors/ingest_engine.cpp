@@ -193,7 +193,8 @@ task<> read_and_publish(self me, state_ptr state) {
 }
 
 task<> confirm(self me, state_ptr state, std::optional<position> reached) {
-  if (!reached || (state->confirmed && covers(*state->confirmed, *reached)))
+  const auto is_news = reached && !(state->confirmed && covers(*state->confirmed, *reached));
+  if (!is_news)
     co_return;
   if (state->parts.store) {
     auto saving = state->parts.store->save(me, *reached);

@@ -96,13 +96,13 @@ private:
 
   void on(grant& more) { machine_.on_grant(outlet_of(more.role), more.generation, more.up_to); }
 
-  void on(acknowledged_below& done) {
-    const auto out = outlet_of(done.role);
-    machine_.on_grant(out, done.generation, done.granted);
-    machine_.on_acknowledged_below(out, done.generation, done.through, done.taken);
+  void on(acknowledged_below& told) {
+    const auto out = outlet_of(told.role);
+    machine_.on_grant(out, told.generation, told.granted);
+    machine_.on_acknowledged_below(out, told.generation, told.through, told.taken);
   }
 
-  void on(acknowledged_one& done) { machine_.on_acknowledged(outlet_of(done.role), done.generation, done.ordinal); }
+  void on(acknowledged_one& told) { machine_.on_acknowledged(outlet_of(told.role), told.generation, told.ordinal); }
 
   void on(returned_one& back) {
     const auto out = outlet_of(back.role);

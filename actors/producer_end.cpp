@@ -31,7 +31,9 @@ bool publication::withdraw() noexcept {
 }
 
 producer_end::producer_end(host& owner, std::shared_ptr<const lane_link> link) : endpoint{owner}, link_{std::move(link)} {
-  if (auto wired = link_->wiring->attach(to_string(link_->id), shared_wiring::end::producer, owner.unique_name()); !wired) {
+  if (auto wired =
+        link_->wiring->attach(link_->gauge.get(), to_string(link_->id), shared_wiring::end::producer, owner.unique_name());
+    !wired) {
     ended_ = errc::wait_cycle;
     refusal_ = std::move(wired).error();
     return;
@@ -53,7 +55,7 @@ producer_end::~producer_end() {
 void producer_end::say_goodbye() {
   if (refusal_)
     return;
-  link_->wiring->detach(to_string(link_->id), shared_wiring::end::producer, owner().unique_name());
+  link_->wiring->detach(link_->gauge.get(), shared_wiring::end::producer, owner().unique_name());
   // Behind the data: the lane knows then that nothing more is under way.
   owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
 }

@@ -61,8 +61,8 @@ private:
       granted_ = more.up_to.items;
   }
 
-  void on(acknowledged_one& done) {
-    if (done.generation == generation_ && set_.acknowledge(done.ordinal))
+  void on(acknowledged_one& told) {
+    if (told.generation == generation_ && set_.acknowledge(told.ordinal))
       settle();
   }
 

@@ -2,7 +2,7 @@
 
 namespace weir {
 
-result<void> shared_wiring::attach(const std::string& lane, end which, const std::string& actor) {
+result<void> shared_wiring::attach(const void* lane, const std::string& name, end which, const std::string& actor) {
   const std::lock_guard lock{mutex_};
   auto& known = lanes_[lane];
   auto wanted = known;
@@ -13,13 +13,13 @@ result<void> shared_wiring::attach(const std::string& lane, end which, const std
     if (auto connected = edges_.connect(wanted.producer, wanted.consumer); !connected) {
       if (known.is_edge())
         (void)edges_.connect(known.producer, known.consumer); // it was there before, so it closes no circle
-      return std::move(connected).error().with("lane", lane);
+      return std::move(connected).error().with("lane", name);
     }
   known = std::move(wanted);
   return success();
 }
 
-void shared_wiring::detach(const std::string& lane, end which, const std::string& actor) noexcept {
+void shared_wiring::detach(const void* lane, end which, const std::string& actor) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = lanes_.find(lane);
   if (found == lanes_.end() || found->second[which] != actor)

@@ -56,7 +56,7 @@ std::optional<error> lane_directory::find_fault(const request& asked) const {
 
 error lane_directory::unknown(const lane_id& id) const {
   std::string known;
-  for (const auto& [name, lane] : lanes_)
+  for (const auto& [name, found] : lanes_)
     known += (known.empty() ? "" : ", ") + to_string(name);
   return error{errc::unknown_lane, "the stream has no lane of that name", {{"lane", to_string(id)}, {"known", known}}};
 }

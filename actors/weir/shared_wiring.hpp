@@ -16,10 +16,11 @@ class shared_wiring {
 public:
   enum class end { producer, consumer };
 
-  result<void> attach(const std::string& lane, end which, const std::string& actor);
+  /// `lane` is what tells it from all others: streams that share this may have lanes of the same name.
+  result<void> attach(const void* lane, const std::string& name, end which, const std::string& actor);
 
   /// Nothing happens when another actor has taken over.
-  void detach(const std::string& lane, end which, const std::string& actor) noexcept;
+  void detach(const void* lane, end which, const std::string& actor) noexcept;
 
 private:
   struct ends {
@@ -32,7 +33,7 @@ private:
 
   std::mutex mutex_;
   wiring edges_;
-  std::map<std::string, ends> lanes_;
+  std::map<const void*, ends> lanes_;
 };
 
 } // namespace weir

@@ -11,7 +11,7 @@ directory_positions::directory_positions(std::shared_ptr<state_directory> direct
 
 task<result<void>> directory_positions::save(self, position at) {
   auto writing = disk_.run([directory = directory_, at] { return directory->save(at); });
-  auto written = co_await std::move(writing);
+  auto written = co_await writing;
   if (!written)
     *failed_ = true;
   co_return written;
@@ -23,7 +23,7 @@ file_dead_letters::file_dead_letters(std::filesystem::path path)
 
 task<result<void>> file_dead_letters::add(self, std::vector<dead_letter> letters) {
   auto writing = disk_.run([file = file_, letters = std::move(letters)] { return file->append(letters); });
-  auto written = co_await std::move(writing);
+  auto written = co_await writing;
   co_return written;
 }
 

@@ -235,12 +235,12 @@ result<child_pipeline::piece> child_pipeline::read(char* into, std::size_t room,
 }
 
 void child_pipeline::drain_errors() noexcept {
-  std::array<char, 4096> piece;
+  std::array<char, 4096> bytes;
   while (errors_.is_open()) {
-    const auto got = ::read(errors_.get(), piece.data(), piece.size());
+    const auto got = ::read(errors_.get(), bytes.data(), bytes.size());
     if (got > 0) {
       const auto kept = std::min(static_cast<std::size_t>(got), kept_errors - standard_error_.size());
-      standard_error_.append(piece.data(), kept);
+      standard_error_.append(bytes.data(), kept);
     } else if (got == 0) {
       errors_.close();
     } else if (errno != EINTR) {

@@ -102,14 +102,14 @@ git_source::~git_source() {
 
 task<result<void>> git_source::open(self, std::optional<position> confirmed) {
   auto call = parts_->reading.run([mine = parts_.get(), confirmed] { return mine->open(confirmed); });
-  co_return co_await std::move(call);
+  co_return co_await call;
 }
 
 task<result<std::optional<reading>>> git_source::read(self me, read_limit limit) {
   auto* const mine = parts_.get();
   while (!me.stop_token().stop_requested()) {
     auto call = mine->reading.run([mine, limit] { return mine->history->read(limit, patience); });
-    auto read = co_await std::move(call);
+    auto read = co_await call;
     if (!read)
       co_return std::move(read).error();
     if (read.value().is == git::history_reader::state::ready)
@@ -119,7 +119,7 @@ task<result<std::optional<reading>>> git_source::read(self me, read_limit limit)
     if (!mine->options.follow)
       co_return std::optional<reading>{};
     auto pause = me.sleep(follow_interval);
-    auto slept = co_await std::move(pause);
+    auto slept = co_await pause;
     if (!slept)
       co_return std::move(slept).error();
   }
@@ -134,7 +134,7 @@ task<result<void>> git_source::confirm(self, position) {
 task<result<snapshot_chunk>> git_source::snapshot(self, snapshot_query query) {
   auto* const mine = parts_.get();
   auto call = mine->listing.run([mine, query] { return mine->files->read(query); });
-  co_return co_await std::move(call);
+  co_return co_await call;
 }
 
 } // namespace weir

@@ -14,14 +14,14 @@ jsonl_sink::~jsonl_sink() = default;
 task<result<sink_state>> jsonl_sink::open(self) {
   auto log = log_;
   auto call = files_->run([log] { return log->open(); });
-  auto opened = co_await std::move(call);
+  auto opened = co_await call;
   co_return opened;
 }
 
 task<result<write_outcome>> jsonl_sink::write(self, std::vector<lane_item> items) {
   auto log = log_;
   auto call = files_->run([log, given = std::move(items)] { return log->write(given); });
-  auto written = co_await std::move(call);
+  auto written = co_await call;
   if (!written)
     co_return std::move(written).error();
   co_return write_outcome{};
@@ -30,7 +30,7 @@ task<result<write_outcome>> jsonl_sink::write(self, std::vector<lane_item> items
 task<result<void>> jsonl_sink::flush(self) {
   auto log = log_;
   auto call = files_->run([log] { return log->flush(); });
-  auto flushed = co_await std::move(call);
+  auto flushed = co_await call;
   co_return flushed;
 }
 

@@ -25,7 +25,7 @@ jsonl_source::~jsonl_source() {
 task<result<void>> jsonl_source::open(self, std::optional<position> confirmed) {
   auto feed = feed_;
   auto call = files_->run([feed, confirmed] { return feed->open(confirmed); });
-  auto opened = co_await std::move(call);
+  auto opened = co_await call;
   co_return opened;
 }
 
@@ -34,7 +34,7 @@ task<result<std::optional<reading>>> jsonl_source::read(self me, read_limit limi
   while (!stop.stop_requested()) {
     auto feed = feed_;
     auto call = files_->run([feed, limit] { return feed->next(limit, patience); });
-    auto turn = co_await std::move(call);
+    auto turn = co_await call;
     if (!turn)
       co_return std::move(turn).error();
     if (turn.value().brought || turn.value().has_ended)

@@ -14,28 +14,28 @@ sqlite_sink::~sqlite_sink() = default;
 task<result<sink_state>> sqlite_sink::open(self) {
   auto store = store_;
   auto call = files_->run([store] { return store->open(); });
-  auto opened = co_await std::move(call);
+  auto opened = co_await call;
   co_return opened;
 }
 
 task<result<void>> sqlite_sink::begin_backfill(self, request asked, std::uint64_t epoch) {
   auto store = store_;
   auto call = files_->run([store, wanted = std::move(asked), epoch] { return store->begin_backfill(wanted, epoch); });
-  auto begun = co_await std::move(call);
+  auto begun = co_await call;
   co_return begun;
 }
 
 task<result<write_outcome>> sqlite_sink::write(self, std::vector<lane_item> items) {
   auto store = store_;
   auto call = files_->run([store, given = std::move(items)] { return store->write(given); });
-  auto written = co_await std::move(call);
+  auto written = co_await call;
   co_return written;
 }
 
 task<result<void>> sqlite_sink::flush(self) {
   auto store = store_;
   auto call = files_->run([store] { return store->flush(); });
-  auto flushed = co_await std::move(call);
+  auto flushed = co_await call;
   co_return flushed;
 }
 

@@ -16,7 +16,7 @@ stdout_sink::~stdout_sink() {
 task<result<sink_state>> stdout_sink::open(self) {
   auto log = log_;
   auto call = files_->run([log] { return log->open(); });
-  auto opened = co_await std::move(call);
+  auto opened = co_await call;
   if (!opened)
     co_return std::move(opened).error();
   co_return sink_state{};
@@ -25,7 +25,7 @@ task<result<sink_state>> stdout_sink::open(self) {
 task<result<write_outcome>> stdout_sink::write(self, std::vector<lane_item> items) {
   auto log = log_;
   auto call = files_->run([log, given = std::move(items)] { return log->write(given); });
-  auto written = co_await std::move(call);
+  auto written = co_await call;
   if (!written)
     co_return std::move(written).error();
   co_return write_outcome{};
@@ -34,7 +34,7 @@ task<result<write_outcome>> stdout_sink::write(self, std::vector<lane_item> item
 task<result<void>> stdout_sink::flush(self) {
   auto log = log_;
   auto call = files_->run([log] { return log->flush(); });
-  auto flushed = co_await std::move(call);
+  auto flushed = co_await call;
   co_return flushed;
 }
 

@@ -135,6 +135,8 @@ std::vector<measured_case> run_all(const std::vector<bench_case>& cases, const p
   const bool is_watched = isatty(STDERR_FILENO) != 0;
   for (int repetition = 1; repetition <= wanted.repetitions; ++repetition)
     for (std::size_t index = 0; index < runs.size(); ++index) {
+      if (measured[index].repetitions.size() + 1 != static_cast<std::size_t>(repetition))
+        continue; // it has failed before, and would again
       if (is_watched)
         std::fprintf(stderr, "\r\033[K%d/%d %s ", repetition, wanted.repetitions, measured[index].name.c_str());
       if (auto found = run_in_child(runs[index].what->name, runs[index].policy, wanted.seconds))

@@ -20,7 +20,8 @@ struct plan {
 std::string name_under(const bench_case& one, const std::string& policy);
 
 /// Runs every chosen case in a process of its own, all cases once, then all again, and so on: what disturbs the machine for a
-/// while then disturbs a case and its peers alike. A run that fails or hangs is told on standard error and left out.
+/// while then disturbs a case and its peers alike. A case that fails or hangs is told on standard error and not run
+/// again.
 std::vector<measured_case> run_all(const std::vector<bench_case>& cases, const plan& wanted);
 
 /// What such a process does: measures that case once and writes its figures to the given descriptor. Returns its exit code.

@@ -74,13 +74,13 @@ task<> call_worker(self, std::shared_ptr<weir::worker> on, std::shared_ptr<turns
     at->open.get_future().wait();
     return std::make_unique<int>(42);
   });
-  auto value = co_await std::move(call);
+  auto value = co_await call;
   into->push_back("got " + std::to_string(*value));
 }
 
 task<> call_second(self, std::shared_ptr<weir::worker> on, std::shared_ptr<std::atomic<int>> count) {
   auto call = on->run([count] { ++*count; });
-  co_await std::move(call);
+  co_await call;
   ++*count;
 }
 
@@ -129,11 +129,11 @@ TEST_SUITE("threads") {
       std::string seen;
       weir::worker thread{"test.worker"};
       auto first = thread.run([] { return std::this_thread::get_id(); });
-      const auto where = co_await std::move(first);
+      const auto where = co_await first;
       seen += where == std::this_thread::get_id() ? "here " : "elsewhere ";
       auto second = thread.run([] { throw std::logic_error{"blocked"}; });
       try {
-        co_await std::move(second);
+        co_await second;
       } catch (const std::logic_error& thrown) {
         seen += thrown.what();
       }

@@ -13,6 +13,11 @@ import sys
 
 from cpp_tokens import CLOSERS, text_tokens
 
+# Whole files that break a rule on purpose, and why.
+EXCEPTIONS = {
+    ("actors/weir/lane.hpp", "noexcept"): "the first use of an end attaches it to its actor, which may allocate",
+    ("actors/weir/lane.hpp", "awaiter"): "publish_all_operation is no aggregate; publish_all() makes it, and so do the engines",
+}
 CO_WORDS = {"co_await", "co_return", "co_yield"}
 LARGE_ARRAY = 64  # elements
 NO_DECLARATION = CO_WORDS | {
@@ -218,11 +223,24 @@ class checker:
                 at = self.tokens[at].partner
             at += 1
 
-    # Rule 4: the first statement declares something.
+    # Rule 4: the first statement declares something, or is a for loop that begins with a declaration: tests/patterns has that form
+    # among those that work. A body without co_await has nothing that could be skipped.
 
     def check_first_statement(self, brace):
+        if not self.awaits(brace) or self.is_declaring_loop(brace + 1):
+            return
         if self.declares(brace + 1) is None:
             self.say(min(brace + 1, len(self.tokens) - 1), "first", "the first statement of a coroutine declares something (g++ 12 may skip the body otherwise)")
+
+    def awaits(self, brace):
+        end = self.tokens[brace].partner or len(self.tokens)
+        return any(self.text(at) in ("co_await", "co_yield") and self.function_of(at) == brace for at in range(brace, end))
+
+    def is_declaring_loop(self, at):
+        if self.text(at) != "for" or self.text(at + 1) != "(" or self.tokens[at + 1].partner is None:
+            return False
+        body = self.tokens[at + 1].partner + 1
+        return self.declares(at + 2) is not None or (self.text(body) == "{" and self.declares(body + 1) is not None)
 
     def declares(self, at):
         """Where the initialiser (or the `;`) of the declaration that begins at `at` stands, or None when it is no declaration."""
@@ -372,6 +390,8 @@ def main(paths):
     count = 0
     for path in paths:
         for line, rule, sentence in check_file(path):
+            if (path, rule) in EXCEPTIONS:
+                continue
             print(f"{path}:{line}: [{rule}] {sentence}")
             count += 1
     return 1 if count else 0

@@ -57,6 +57,10 @@ GOOD = {
             co_await op;
           while (op.more());
         }""",
+    "a loop that begins with a declaration": """
+        task<> f(self me) { for (;;) { auto op = me.next(); co_await op; } }
+        task<> g(self me) { for (auto i = 0; i < 3; ++i) co_await me; }""",
+    "a body without awaits that declares nothing": "task<int> five() { co_return 5; }",
     "a coroutine without awaits": "task<int> five() { auto value = 5; co_return value; }",
     "a lambda that captures nothing": "auto t = [](self me) -> task<int> { auto op = me.next(); co_return co_await std::move(op); };",
     "a capturing lambda that is no coroutine": """
@@ -202,13 +206,13 @@ BAD = {
     "first": [
         "task<> f(self me) { co_await me; }",
         "task<> f(self me) { me.name(); auto op = me.next(); co_await op; }",
-        "task<int> f() { co_return 5; }",
-        "task<> f(self me) { if (me.stopping()) co_return; }",
+        "task<> f(self me) { if (me.stopping()) co_return; auto op = me.next(); co_await op; }",
         "task<> f(self me) { using item = int; co_await me; }",
-        "task<> f(self me) { for (;;) { auto op = me.next(); co_await op; } }",
+        "task<> f(self me) { for (;;) { me.name(); auto op = me.next(); co_await op; } }",
+        "task<> f(self me) { while (me.more()) { auto op = me.next(); co_await op; } }",
         "task<> f(self me) { try { auto op = me.next(); co_await op; } catch (...) {} }",
         "task<> f(self me) { me = other; co_await me; }",
-        "task<> f() { ; co_return; }",
+        "task<> f(self me) { ; co_await me; }",
     ],
     "frame": [
         "task<> f(self me) { auto op = me; alignas(64) int x = 1; co_await op; }",

@@ -107,6 +107,15 @@ task<bool> test_of_the_named_result() {
   co_return false;
 }
 
+task<bool> loop_that_begins_with_a_declaration() {
+  for (;;) {
+    auto op = later(tracked{3});
+    auto got = co_await std::move(op);
+    if (got.value() == 3)
+      co_return true;
+  }
+}
+
 task<bool> test_in_a_block_of_its_own() {
   auto op = later(tracked{3});
   {
@@ -167,6 +176,7 @@ std::vector<pattern> allowed_patterns() {
     {"n = c ? f() : g(), then co_await n", true, ok, run<conditional_operand>},
     {"auto r = co_await f(std::move(x));", true, ok, run<call_with_moved_names>},
     {"auto r = co_await n; if (!r) co_return", true, ok, run<test_of_the_named_result>},
+    {"for (;;) {auto n = …; co_await n; …} as first statement", true, ok, run<loop_that_begins_with_a_declaration>},
     {"the same in a block of its own", true, ok, run<test_in_a_block_of_its_own>},
     {"an exception across co_await n;", true, ok, run<exception_across_an_await>},
     {"co_await n; of a task without a value", true, ok, run<await_without_a_value>},

@@ -82,14 +82,14 @@ public:
     } else {
       next.at.seq += random_->between(1, 2);
       for (auto left = random_->below(5); left > 0; --left)
-        next.changes.push_back(random_->chance(60) ? upsert(random_->pick(collections), key(), payload())
+        next.changes.push_back(random_->chance(50) ? upsert(random_->pick(collections), key(), payload())
                                                    : erase(random_->pick(collections), key()));
     }
     history_.push_back(std::move(next));
   }
 
 private:
-  std::string key() { return std::string(1, static_cast<char>('a' + random_->below(9))); }
+  std::string key() { return std::string(1, static_cast<char>('a' + random_->below(5))); }
   std::string payload() { return std::to_string(random_->below(100'000)); }
 
   random_source* random_;
@@ -101,7 +101,8 @@ class pipeline_model {
 public:
   pipeline_model(std::uint64_t seed, bool is_durable) : random_{seed}, is_durable_{is_durable}, source_{random_} {}
 
-  void run(std::size_t steps) {
+  /// Returns how often the table could be compared on the way.
+  std::size_t run(std::size_t steps) {
     open_sink();
     reader_.emplace(path());
     for (std::size_t step = 0; step < steps; ++step)
@@ -114,7 +115,7 @@ public:
     }
     check(source_.history().back().at);
     CHECK(reader_->query("SELECT count(*) FROM weir_gone") == std::vector<std::string>{"0"});
-    CHECK(checks_ > 10);
+    return checks_;
   }
 
 private:
@@ -282,7 +283,7 @@ private:
     const auto flushed = store_->flush();
     if (!flushed)
       FAIL(flushed.error().to_string());
-    if (crash_here())
+    if (crash_here(15)) // what is there and not acknowledged is the hard case
       return false;
     for (const auto& item : group) {
       if (const auto* where = weir::position_of(item); where != nullptr && (!committed_ || covers(*where, *committed_)))
@@ -300,8 +301,8 @@ private:
     return true;
   }
 
-  bool crash_here() {
-    if (!crashes_ || !random_.chance(4))
+  bool crash_here(unsigned percent = 3) {
+    if (!crashes_ || !random_.chance(percent))
       return false;
     crash();
     return true;
@@ -371,15 +372,19 @@ private:
 TEST_CASE("the table is what the source holds, through crashes and backfills, when the lane forgets") {
   for (const auto seed : core_tests::seeds(2)) {
     CAPTURE(core_tests::replay(seed));
+    std::size_t checks = 0;
     for (std::uint64_t round = 0; round < 15; ++round)
-      pipeline_model{1000 * seed + round, false}.run(400);
+      checks += pipeline_model{1000 * seed + round, false}.run(400);
+    CHECK(checks > 150);
   }
 }
 
 TEST_CASE("the table is what the source holds, through crashes and backfills, when the lane is durable") {
   for (const auto seed : core_tests::seeds(2)) {
     CAPTURE(core_tests::replay(seed));
+    std::size_t checks = 0;
     for (std::uint64_t round = 0; round < 15; ++round)
-      pipeline_model{1000 * seed + round, true}.run(400);
+      checks += pipeline_model{1000 * seed + round, true}.run(400);
+    CHECK(checks > 150);
   }
 }

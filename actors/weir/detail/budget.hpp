@@ -22,7 +22,8 @@ public:
   /// Charges the block unless it is charged or there is no room. True when it may be published.
   bool try_charge(const block_ptr& charged);
 
-  /// Joins the line for the block's charge, which all who wait for the same block share. The endpoint is woken when it is taken.
+  /// Joins the line for the block's charge, which all who wait for the same block share. The endpoint is woken when it is
+  /// taken.
   byte_budget::ticket wait(const block_ptr& charged, actor_ref waiting, endpoint_address endpoint);
 
   /// True when the block that the ticket waited for is charged.

@@ -159,7 +159,7 @@ private:
   receiving_credit credit_;
   progress_tracker progress_;
   ring<std::uint64_t> sizes_; // bytes of each delivery that is not below the prefix
-  std::uint64_t taken_ = 0; // ordinal of the next delivery to hand out
+  std::uint64_t taken_ = 0;   // ordinal of the next delivery to hand out
   std::uint64_t taken_told_ = 0;
   std::uint64_t acknowledged_below_ = 0;
   std::uint64_t returns_ = 0;

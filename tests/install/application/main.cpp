@@ -26,17 +26,17 @@ weir::task<weir::result<std::uint64_t>> publish(
   std::uint64_t published = 0;
   while (published < 3) {
     auto to_left = left.publish(change(published + 1));
-    auto left_has_it = co_await std::move(to_left);
+    auto left_has_it = co_await to_left;
     if (!left_has_it)
       co_return std::move(left_has_it).error();
     auto to_right = right.publish(change(published + 1));
-    auto right_has_it = co_await std::move(to_right);
+    auto right_has_it = co_await to_right;
     if (!right_has_it)
       co_return std::move(right_has_it).error();
     ++published;
   }
   auto reached = stream.watermark().reaches(weir::position{.epoch = 1, .seq = published});
-  auto acknowledged = co_await std::move(reached);
+  auto acknowledged = co_await reached;
   stream.close(weir::close_mode::drain);
   if (!acknowledged)
     co_return std::move(acknowledged).error();
