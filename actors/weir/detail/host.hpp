@@ -29,8 +29,8 @@ using clock = std::chrono::steady_clock;
 class promise_base {
 public:
   root_frame* root = nullptr;
-  runnable continuation;    ///< the awaiting coroutine; its handle is empty in a root
-  bool is_detached = false; ///< the awaiting coroutine is suspended and must be put into the run queue
+  runnable continuation;                    ///< the awaiting coroutine; its handle is empty in a root
+  bool is_detached = false;                 ///< the awaiting coroutine is suspended and must be put into the run queue
   promise_base* caller = nullptr;           ///< the awaiting coroutine's
   std::coroutine_handle<>* owner = nullptr; ///< where the awaiting coroutine keeps this one
   std::exception_ptr failure;
