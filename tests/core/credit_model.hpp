@@ -128,7 +128,7 @@ public:
       const auto from = frontier_.front();
       frontier_.pop_front();
       nodes_[at].finished = is_finished(from);
-      for_each_step(from, [&](step_kind kind, std::size_t link, const state& next) { note(at, kind, link, next); });
+      for_each_step(from, [&](step_kind kind, std::size_t which, const state& next) { note(at, kind, which, next); });
       if (broken_ != property::all_hold)
         return {broken_, trace_of(broken_at_), nodes_.size()};
     }
@@ -453,7 +453,8 @@ private:
       if (from.losses > 0)
         step(step_kind::lose_grant, [](state& in, link& by) {
           --in.losses;
-          const auto gone = std::exchange(by.grant, {}).amount;
+          const auto gone = by.grant.amount;
+          by.grant = {};
           by.lost = {std::max(by.lost.items, gone.items), std::max(by.lost.bytes, gone.bytes)};
         });
       if (from.copies > 0 && !at.copy.there)
@@ -632,10 +633,10 @@ private:
 
   // The search ----------------------------------------------------------------------------------------------------------------
 
-  void note(std::size_t from, step_kind kind, std::size_t link, const state& next) {
+  void note(std::size_t from, step_kind kind, std::size_t which, const state& next) {
     const auto [number, is_new] = known_.number_of(encode(next).view());
     if (is_new) {
-      nodes_.push_back({static_cast<std::uint32_t>(from), kind, static_cast<std::uint8_t>(link)});
+      nodes_.push_back({static_cast<std::uint32_t>(from), kind, static_cast<std::uint8_t>(which)});
       frontier_.push_back(next);
       if (broken_ == property::all_hold) {
         broken_ = check(next);
