@@ -109,8 +109,8 @@ host::~host() {
   destroy_frames();
 }
 
-root_frame& host::make_root() {
-  return roots_.emplace_back(*this, next_root_++);
+root_frame& host::make_root(stops_with_actor stops) {
+  return roots_.emplace_back(*this, next_root_++, stops, stop_requested_ && stops == stops_with_actor::yes);
 }
 
 root_frame* host::find_root(std::uint64_t id) noexcept {
@@ -119,6 +119,7 @@ root_frame* host::find_root(std::uint64_t id) noexcept {
 }
 
 void host::request_stop() noexcept {
+  stop_requested_ = true;
   for (auto root = roots_.rbegin(); root != roots_.rend(); ++root)
     if (!root->shielded_)
       root->request_stop();

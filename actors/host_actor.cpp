@@ -53,9 +53,7 @@ protected:
         request_stop();
       finish_message(is_last_message());
     });
-    auto& root = make_root();
-    if (shielded_)
-      root.shield();
+    auto& root = make_root(shielded_ ? stops_with_actor::no : stops_with_actor::yes);
     try {
       first_->start(root);
     } catch (const std::exception& thrown) {

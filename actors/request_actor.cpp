@@ -19,6 +19,7 @@ protected:
     set_down_handler([this](caf::down_msg& gone) {
       if (attached_ && actor_ref_access::get(server_) == gone.source.get())
         forget_server();
+      deliver_if_last(); // others may have been waiting for this one to be handled
     });
     return {
       [this](data_message& message) {

@@ -154,7 +154,8 @@ public:
 
   yield_operation yield() const { return yield_operation{}; }
 
-  /// Starts another coroutine in the same actor; it runs when this one next waits.
+  /// Starts another coroutine in the same actor; it runs when this one next waits. Where the actor was asked to stop before, so
+  /// is this coroutine from its beginning.
   template <class F, class... Args>
     requires coroutine_function<F, Args...>
   child spawn(F function, Args... args) const {
@@ -168,8 +169,7 @@ public:
   template <class F, class... Args>
     requires coroutine_function<F, Args...>
   child spawn_shielded(F function, Args... args) const {
-    auto& root = host_->make_root();
-    root.shield();
+    auto& root = host_->make_root(detail::stops_with_actor::no);
     start(root, function, std::move(args)...);
     return child{*host_, root.id()};
   }

@@ -27,14 +27,14 @@ namespace {
 
 /// A lane's mailbox, for one producer end and one consumer end at a time:
 /// - data: each message carries at least one item, and every item spends the producer's credit;
-/// - from the consumer: each delivery ends by one message of its own at the most (acknowledged_one, returned_one), and with
-/// each
-///   the consumer may send one acknowledged_below; one more goes out with what was taken and not acknowledged;
+/// - from the consumer: each delivery ends by one message of its own at the most (acknowledged_one, returned_one); with each
+/// that
+///   ends, and with each that is taken, the consumer may send one acknowledged_below;
 /// - from the producer: probe, one at a time;
 /// - for each end: attach_end, and detach_end twice (it is cancelled, and then destroyed), or a down;
 /// - close_lane, retire_lane, stop_host, the lane's timer.
 constexpr std::size_t lane_mailbox(std::size_t bound, std::size_t window, std::size_t ends) {
-  return bound + 2 * window + 1 + 1 + 4 * ends + 4;
+  return bound + 3 * window + 1 + 4 * ends + 4;
 }
 
 /// A host's mailbox, for each consumer end: data within its window; attached, end_of_lane, cancel. For each producer end: a

@@ -181,9 +181,10 @@ TEST_CASE("neither configuration nor environment nor local views of the history 
   std::ofstream{directory / "order"} << "z\n";
   std::ofstream{directory / ".gitconfig"} << hostile;
   std::ofstream{path / ".git" / "config", std::ios::app} << hostile;
-  std::ofstream{path / ".git" / "info" / "grafts"} << git_line(path, {"rev-parse", "HEAD"}) << "\n";
+  const auto head = git_line(path, {"rev-parse", "HEAD"});
   git(path, {"replace", second, beside});
   git(path, {"tag", "HEAD"}); // an ambiguous name
+  std::ofstream{path / ".git" / "info" / "grafts"} << head << "\n";
 
   std::vector<std::unique_ptr<changed_environment>> set;
   const auto change = [&](const char* name, const std::string& value) {

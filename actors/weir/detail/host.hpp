@@ -79,10 +79,17 @@ private:
 /// Waits for a root frame to end.
 class join_waiter;
 
+/// A shielded coroutine is not stopped together with its actor: whoever spawned it stops it.
+enum class stops_with_actor : bool { no, yes };
+
 /// The top of one coroutine chain: owned by its host, destroyed with it.
 class root_frame {
 public:
-  root_frame(host& owner, std::uint64_t id) noexcept : owner_{owner}, id_{id} {}
+  root_frame(host& owner, std::uint64_t id, stops_with_actor stops, bool stop_requested) noexcept
+    : owner_{owner},
+      id_{id},
+      stop_requested_{stop_requested},
+      shielded_{stops == stops_with_actor::no} {}
   ~root_frame();
   root_frame(const root_frame&) = delete;
   root_frame& operator=(const root_frame&) = delete;
@@ -93,9 +100,6 @@ public:
 
   /// Takes the frame over; it runs with the host's next turn.
   void adopt(std::coroutine_handle<> frame, promise_base& promise) noexcept;
-
-  /// A shielded coroutine is not stopped together with its actor: whoever spawned it stops it.
-  void shield() noexcept { shielded_ = true; }
 
   /// Called as one coroutine of the chain awaits another, and as that one ends.
   void on_called(promise_base& called) noexcept { innermost_ = &called; }
@@ -113,8 +117,8 @@ private:
 
   host& owner_;
   std::uint64_t id_;
-  bool stop_requested_ = false;
-  bool shielded_ = false;
+  bool stop_requested_;
+  bool shielded_;
   bool finished_ = false;
   waiter* waiting_ = nullptr;
   runnable start_;
@@ -164,7 +168,7 @@ public:
 
   // Frames ---------------------------------------------------------------------------------------------------------------
 
-  root_frame& make_root();
+  root_frame& make_root(stops_with_actor stops = stops_with_actor::yes);
   root_frame* find_root(std::uint64_t id) noexcept;
   void schedule(runnable& ready) noexcept { ready_.push_back(ready); }
 
@@ -177,7 +181,7 @@ public:
 
   // Ending ---------------------------------------------------------------------------------------------------------------
 
-  /// Asks every coroutine to stop: pending awaits complete as cancelled.
+  /// Asks every coroutine to stop, and those that begin later: pending awaits complete as cancelled.
   void request_stop() noexcept;
 
   /// Ends the host at the end of this turn: frames are destroyed, newest first, without being resumed.
@@ -260,6 +264,7 @@ private:
   std::vector<root_frame*> finished_;
   std::uint64_t next_root_ = 1;
   int spent_ = 0;
+  bool stop_requested_ = false;
   bool ending_ = false;
   bool has_ended_ = false;
   bool turn_requested_ = false;

@@ -55,7 +55,7 @@ using actor_tests::script;
 using actor_tests::simulation;
 using outcome = weir::result<void>;
 
-/// A delivery as a test sees it: the lease itself stays in its actor, under this handle.
+/// A delivery as a test sees it, without its block: the lease itself stays in its actor, under this handle.
 struct arrival {
   std::size_t handle = 0;
   std::uint64_t sequence = 0;
@@ -85,7 +85,7 @@ public:
   pending<outcome> begin_publish(weir::lane_item item, std::size_t which = 0);
   pending<outcome> begin_publish_until(weir::lane_item item, weir::deadline until, std::size_t which = 0);
   pending<std::vector<outcome>> begin_publish_all(weir::lane_item item);
-  pending<weir::result<std::uint64_t>> begin_attach();
+  pending<weir::result<std::uint64_t>> begin_attach(std::size_t which = 0);
 
   /// Lets go of the ends, in good order; the actor lives on.
   void drop_ends();

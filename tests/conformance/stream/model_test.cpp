@@ -186,6 +186,8 @@ private:
     if (!publishers_.empty() && random_.chance(30))
       publishers_.back()->kill();
     publishers_.push_back(std::make_unique<publisher>(world_, stream_, publisher_lanes_));
+    for (std::size_t which = 0; which < publisher_lanes_.size(); ++which)
+      (void)publishers_.back()->begin_attach(which); // nobody else publishes from here on
     publishing_was_disturbed_ = true;
   }
 
@@ -302,9 +304,14 @@ private:
       collect_received(*lane);
       collect_acknowledged(*lane);
       forget_consumer(*lane);
+      // The ones before go first: what they hold is charged, and what waits for room would come in later.
+      lane->consumers.clear();
       lane->consumers.push_back(std::make_unique<subscriber>(world_, stream_, id));
+      world_.settle();
+    }
+    for (auto& [id, lane] : lanes_) {
+      CAPTURE(to_string(id));
       const auto all = lane->consumers.back()->receive_all(); // acknowledges nothing, so nothing moves
-      lane->consumers.erase(lane->consumers.begin(), lane->consumers.end() - 1);
       numbers there;
       for (const auto& one : all) {
         there.push_back(id_of(one.item));
@@ -336,6 +343,11 @@ private:
     CHECK(reading.confirmable == confirmable);
     if (reading.watermark && watermark)
       CHECK(reading.watermark->ends_transaction == watermark->ends_transaction);
+    std::string counts;
+    for (const auto& one : stream_.figures().lanes)
+      counts += to_string(one.id) + ": " + std::to_string(one.published) + " published, " + std::to_string(one.acknowledged)
+                + " acknowledged; ";
+    CAPTURE(counts);
     CHECK(stream_.idle() == is_empty);
   }
 
@@ -394,8 +406,7 @@ private:
 } // namespace
 
 TEST_SUITE("stream: model") {
-  // Open: it finds a fault that is not mended yet.
-  TEST_CASE("random interleavings agree with the reference" * doctest::skip()) {
+  TEST_CASE("random interleavings agree with the reference") {
     for_each_seed(200, [](simulation& world) {
       random_run run{world};
       run.run(6);
