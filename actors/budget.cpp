@@ -17,7 +17,7 @@ private:
 };
 
 bool shared_budget::try_charge(const block_ptr& charged) {
-  if (charged->has_attachment_of(this))
+  if (has_charged(*charged))
     return true;
   {
     const std::lock_guard lock{mutex_};

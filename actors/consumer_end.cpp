@@ -30,20 +30,47 @@ consumer_end::~consumer_end() {
   owner().post(link_->lane, control_message{{}, detach_end{role_, owner().ref(), here(), taken_}});
 }
 
-std::uint64_t consumer_end::next_bytes() const noexcept {
-  const auto& first = ready_[0];
-  return first.items[first.next].item.bytes();
+void consumer_end::clear_ready() noexcept {
+  ready_.clear();
+  ready_items_ = 0;
+}
+
+void consumer_end::pass(arrived& first, std::size_t count) noexcept {
+  ready_items_ -= count;
+  first.next += count;
+  if (first.next == first.items.size())
+    ready_.pop_front();
 }
 
 weir::delivery<lane_item> consumer_end::take() {
+  flush_later(); // tells the lane what was seen, for the count of attempts
   auto& first = ready_.front();
   auto& next = first.items[first.next];
-  const auto bytes = next.item.bytes();
-  flush_later(); // tells the lane what was seen, for the count of attempts
-  weir::delivery<lane_item> taken{*this, taken_++, next.sequence, next.attempt, std::move(next.item), bytes};
-  if (++first.next == first.items.size())
-    ready_.pop_front();
+  weir::delivery<lane_item> taken{*this, taken_++, next.sequence, next.attempt, std::move(next.item)};
+  pass(first, 1);
   return taken;
+}
+
+void consumer_end::take_ready(std::vector<weir::delivery<lane_item>>& into, std::size_t max_items, std::uint64_t max_bytes) {
+  if (ready_items_ == 0)
+    return;
+  flush_later();
+  std::size_t room = std::min(max_items, ready_items_);
+  into.reserve(into.size() + room);
+  bool is_full = false;
+  for (std::uint64_t bytes = 0; room > 0 && !is_full;) {
+    auto& first = ready_.front();
+    std::size_t count = 0;
+    for (; count < first.items.size() - first.next && room > 0; ++count, --room) {
+      auto& next = first.items[first.next + count];
+      bytes += next.item.bytes();
+      is_full = bytes > max_bytes && !into.empty();
+      if (is_full)
+        break;
+      into.emplace_back(*this, taken_++, next.sequence, next.attempt, std::move(next.item));
+    }
+    pass(first, count);
+  }
 }
 
 std::optional<error> consumer_end::end() const {
@@ -60,7 +87,7 @@ std::optional<error> consumer_end::end() const {
     }
     return error{*ended_, sentence, {{"lane", to_string(link_->id)}}};
   }
-  if (ready_.empty() && end_after_returns_ == returns_)
+  if (!has_ready() && end_after_returns_ == returns_)
     return error{errc::end_of_lane, "the lane is closed and everything was delivered", {{"lane", to_string(link_->id)}}};
   return std::nullopt;
 }
@@ -106,9 +133,14 @@ result<void> consumer_end::acknowledge(std::uint64_t ordinal, std::uint64_t byte
 result<void> consumer_end::acknowledge_through(std::uint64_t ordinal) {
   if (is_stale())
     return error{errc::stale_delivery, "the lease was superseded", {{"lane", to_string(link_->id)}}};
-  for (auto one = progress_.prefix_end(); one <= ordinal; ++one)
-    if (progress_.is_open(one))
-      complete(one, sizes_[static_cast<std::size_t>(one - progress_.prefix_end())], true);
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  for (; progress_.prefix_end() <= ordinal && !progress_.all_done(); ++items) {
+    bytes += sizes_.front(); // the prefix ends at one that is open
+    progress_.complete(progress_.prefix_end(), [this](std::uint64_t) { sizes_.pop_front(); });
+  }
+  credit_.on_done(items, bytes);
+  flush_later();
   return success();
 }
 
@@ -125,7 +157,7 @@ result<void> consumer_end::give_back(std::uint64_t ordinal, std::uint64_t bytes,
 }
 
 void consumer_end::discard_ready() {
-  ready_.clear();
+  clear_ready();
   for (; taken_ < progress_.end(); ++taken_)
     complete(taken_, sizes_[static_cast<std::size_t>(taken_ - progress_.prefix_end())], false);
 }
@@ -162,17 +194,17 @@ void consumer_end::on_data(parcel& items) {
     on_attached(delivered.generation); // the first data may come before the word that we are attached
   if (generation_ != delivered.generation)
     return;
-  for (const auto& one : delivered.items) {
-    const auto bytes = one.item.bytes();
-    if (!credit_.on_received(1, bytes))
-      link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
-    progress_.open();
-    sizes_.emplace_back(bytes);
-  }
+  std::uint64_t bytes = 0;
+  for (const auto& one : delivered.items)
+    bytes += sizes_.emplace_back(one.item.bytes());
+  if (!credit_.on_received(delivered.items.size(), bytes))
+    link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
+  progress_.open(delivered.items.size());
   if (delivered.returns != returns_) {
     discard_ready(); // sent before the lane knew of a return: these come again, behind it
     return;
   }
+  ready_items_ += delivered.items.size();
   ready_.emplace_back(arrived{std::move(delivered.items)});
   serve();
 }
@@ -204,7 +236,7 @@ void consumer_end::stop(errc reason) {
   if (ended_)
     return;
   ended_ = reason;
-  ready_.clear();
+  clear_ready();
   serve();
   for (auto* one : std::exchange(attaching_, {})) {
     one->outcome_.emplace(*end());
@@ -220,7 +252,7 @@ void consumer_end::flush() {
       owner().post(link_->lane, control_message{{}, acknowledged_one{role_, *generation_, ordinal}});
   out_of_order_.clear();
   // With nothing left to hand out, whatever is free is granted: the lane may need just that for its next item.
-  const auto granted = credit_.take_grant(ready_.empty());
+  const auto granted = credit_.take_grant(!has_ready());
   if (acknowledged_below_ == progress_.prefix_end() && taken_told_ == taken_ && !granted)
     return;
   acknowledged_below_ = progress_.prefix_end();

@@ -98,11 +98,6 @@ endpoint::~endpoint() {
 
 void endpoint::on_data(parcel&) {}
 
-void endpoint::flush_later() noexcept {
-  if (!std::exchange(flush_wanted_, true))
-    owner_->flush_later(*this);
-}
-
 // host ----------------------------------------------------------------------------------------------------------------------
 
 host::~host() {
@@ -146,12 +141,6 @@ endpoint_address host::add(endpoint& one) {
 void host::remove(endpoint& one) noexcept {
   slots_[one.address_.slot].held = nullptr;
   free_slots_.push_back(one.address_.slot);
-}
-
-endpoint* host::find(endpoint_address to) noexcept {
-  if (to.slot >= slots_.size() || slots_[to.slot].generation != to.generation)
-    return nullptr;
-  return slots_[to.slot].held;
 }
 
 void host::flush_later(endpoint& one) {

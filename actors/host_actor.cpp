@@ -111,6 +111,7 @@ private:
         return caf_error(error{errc::inbox_full, "the receiver's inbox is full"});
       return caf::delegated<caf::message>{};
     }
+    finish_message(is_last_message()); // what came before may have waited for this one
     return caf::make_error(caf::sec::unexpected_message);
   }
 

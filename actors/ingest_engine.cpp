@@ -2,6 +2,7 @@
 #include <weir/gate.hpp>
 
 #include <map>
+#include <set>
 #include <utility>
 
 namespace weir::detail {
@@ -14,23 +15,36 @@ using namespace std::chrono_literals;
 struct ingest_state {
   std::shared_ptr<const pipeline_parts> shared;
   ingest_parts parts;
-  std::map<std::string, producer<lane_item>> lanes;
-  gate publishing;                 // whoever offers items: one at a time, so that snapshots keep their place
-  std::optional<position> offered; // the last live position that has its place in every lane
+  std::map<std::string, producer<lane_item>> lanes; // grows never and shrinks never: others wait for its producers
+  std::set<std::string> retired;                    // lanes that are there no more
+  gate publishing;                                  // whoever offers items: one at a time, so that snapshots keep their place
+  std::optional<position> offered;                  // the last live position that has its place in every lane
   std::optional<position> confirmed;
   std::vector<delivery<request>> deferred; // requests that wait for a position to be offered
+  std::optional<child> reading_on;
   std::optional<error> failure;
   bool stopping = false;
 
+  /// Nothing is read any more, however long the source is quiet.
   void fail(error why) {
-    if (!failure && why != errc::cancelled)
-      failure = std::move(why);
+    if (failure || why == errc::cancelled)
+      return;
+    failure = std::move(why);
+    if (reading_on)
+      reading_on->request_stop();
+  }
+
+  /// Null where the lane was retired, or is none of this pipeline's.
+  producer<lane_item>* lane_of(const std::string& sink) {
+    const auto found = lanes.find(sink);
+    return found == lanes.end() || retired.contains(sink) ? nullptr : &found->second;
   }
 
   std::vector<producer<lane_item>*> targets() {
     std::vector<producer<lane_item>*> all;
     for (auto& [name, lane] : lanes)
-      all.push_back(&lane);
+      if (!retired.contains(name))
+        all.push_back(&lane);
     return all;
   }
 };
@@ -43,7 +57,7 @@ void settle(ingest_state& state, const std::vector<producer<lane_item>*>& target
     if (outcomes[index])
       continue;
     if (outcomes[index].error() == errc::lane_retired)
-      state.lanes.erase(targets[index]->lane().sink);
+      state.retired.insert(targets[index]->lane().sink);
     else
       state.fail(outcomes[index].error());
   }
@@ -67,7 +81,8 @@ task<> set_aside(self me, state_ptr state, std::vector<bad_record> bad, position
     state->shared->observer->on_dead_letters("source", count, first);
 }
 
-/// Serves one backfill: chunk by chunk, each read and given its place in the lane before any later live change.
+/// Serves one backfill: chunk by chunk, each read and given its place in the lane before any later live change. One for a lane
+/// that this pipeline does not feed is done with: nobody else will serve it.
 task<> serve(self me, state_ptr state, delivery<request> asked) {
   const auto& wanted = asked.item();
   auto cursor = wanted.after;
@@ -75,9 +90,11 @@ task<> serve(self me, state_ptr state, delivery<request> asked) {
   while (!is_last) {
     auto entering = state->publishing.enter();
     auto inside = co_await entering;
-    const auto lane = state->lanes.find(wanted.sink);
-    if (lane == state->lanes.end())
+    auto* const lane = state->lane_of(wanted.sink);
+    if (lane == nullptr) {
+      (void)asked.ack();
       co_return;
+    }
     snapshot_query query{wanted.collections, cursor, *state->offered, state->parts.limit};
     auto walking = state->parts.from->snapshot(me, std::move(query));
     auto chunk = co_await std::move(walking);
@@ -92,7 +109,7 @@ task<> serve(self me, state_ptr state, delivery<request> asked) {
     rows.envelopes = make_block(std::move(chunk.value().rows));
     cursor = std::move(chunk.value().walked);
     is_last = chunk.value().last;
-    const auto targets = std::vector<producer<lane_item>*>{&lane->second};
+    const std::vector<producer<lane_item>*> targets{lane};
     auto publishing = publish_all(targets, lane_item{std::move(rows)});
     publishing.offer(me);
     inside.leave();
@@ -101,10 +118,12 @@ task<> serve(self me, state_ptr state, delivery<request> asked) {
     if (!published.front())
       co_return; // the lease ends, and the request is due again
   }
-  const auto lane = state->lanes.find(wanted.sink);
-  if (lane == state->lanes.end())
+  auto* const lane = state->lane_of(wanted.sink);
+  if (lane == nullptr) {
+    (void)asked.ack();
     co_return;
-  const auto targets = std::vector<producer<lane_item>*>{&lane->second};
+  }
+  const std::vector<producer<lane_item>*> targets{lane};
   auto marking = publish_all(targets, lane_item{snapshot_complete{wanted.id, wanted.collections}});
   auto marked = co_await marking;
   settle(*state, targets, marked);
@@ -247,7 +266,7 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
   auto state = std::make_shared<ingest_state>();
   state->shared = std::move(shared);
   state->parts = std::move(parts);
-  state->offered = state->confirmed = state->parts.confirmed;
+  state->offered = state->confirmed = state->parts.from_here.confirmed;
   for (const auto& name : state->parts.lanes) {
     auto lane = state->shared->over.lane(name);
     if (!lane) {
@@ -256,7 +275,7 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
     }
     state->lanes.emplace(name, lane.value().producer());
   }
-  auto opening = state->parts.from->open(me, state->parts.confirmed);
+  auto opening = state->parts.from->open(me, state->parts.from_here);
   auto opened = co_await std::move(opening);
   if (!opened)
     state->fail(std::move(opened).error());
@@ -264,8 +283,8 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
   const auto confirming = me.spawn_shielded(keep_confirming, state);
   const auto serving = me.spawn(serve_requests, state);
   if (!state->failure) {
-    const auto reading_on = me.spawn(read_and_publish, state);
-    auto joining = reading_on.join();
+    state->reading_on = me.spawn(read_and_publish, state);
+    auto joining = state->reading_on->join();
     auto joined = co_await joining;
     (void)joined;
   }

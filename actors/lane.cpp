@@ -18,66 +18,46 @@ error too_late() {
 
 // publish_operation -----------------------------------------------------------------------------------------------------------
 
-publish_operation::publish_operation(producer<lane_item>& to, lane_item offered, deadline until)
-  : publication{shared_item{std::move(offered)}},
-    to_{&to},
-    until_{until} {}
-
-bool publish_operation::await_ready() {
-  auto* end = to_->bound();
-  if (end == nullptr)
-    return false;
-  auto outcome = end->try_enqueue(publication::item);
-  if (!outcome)
-    return false;
-  if (!*outcome)
-    failure_ = std::move(*outcome).error();
-  to_ = nullptr;
-  return end->owner().spend();
+bool publish_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+  return waiting_.emplace(*this).start(frame, root);
 }
 
-bool publish_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
+bool publish_operation::line_place::start(std::coroutine_handle<> frame, detail::root_frame& root) {
   suspend(frame, root);
-  if (to_ == nullptr) { // done at once, but the coroutine has had its share of the turn
+  if (operation_.to_ == nullptr) { // done at once, but the coroutine has had its share of the turn
     resume_soon();
     return true;
   }
-  if (failure_)
+  if (operation_.failure_)
     return true; // asked to stop: on_stop() has put us into the run queue
-  if (auto refused = to_->bind(root.owner()).join(*this)) {
-    failure_ = std::move(refused);
+  if (auto refused = operation_.to_->bind(root.owner()).join(*this)) {
+    operation_.failure_ = std::move(refused);
     resume_soon();
     return true;
   }
   if (is_waiting())
-    if (const auto at = until_.resolve(root.owner()))
+    if (const auto at = operation_.until_.resolve(root.owner()))
       set_deadline(*at);
   return true;
 }
 
-result<void> publish_operation::await_resume() {
-  if (failure_)
-    return std::move(*failure_);
-  return success();
-}
-
-void publish_operation::on_settled(std::optional<error> failure) noexcept {
-  failure_ = std::move(failure);
+void publish_operation::line_place::on_settled(std::optional<error> failure) noexcept {
+  operation_.failure_ = std::move(failure);
   resume_soon();
 }
 
-void publish_operation::on_stop() noexcept {
-  if (to_ == nullptr || (is_suspended() && is_queued()))
+void publish_operation::line_place::on_stop() noexcept {
+  if (operation_.to_ == nullptr || (is_suspended() && is_queued()))
     return; // it has happened
   withdraw();
-  failure_ = stopped();
+  operation_.failure_ = stopped();
   resume_soon();
 }
 
-void publish_operation::on_deadline() noexcept {
+void publish_operation::line_place::on_deadline() noexcept {
   if (!withdraw())
     return;
-  failure_ = too_late();
+  operation_.failure_ = too_late();
   resume_soon();
 }
 
@@ -133,12 +113,14 @@ detail::producer_end& producer<lane_item>::bind(detail::host& host) {
 
 result<void> producer<lane_item>::try_publish(lane_item& item) {
   if (end_) {
-    shared_item shared{std::move(item)};
-    auto outcome = end_->try_enqueue(shared);
-    if (shared)
-      item = shared.take(); // it stays with the caller
-    if (outcome)
-      return std::move(*outcome);
+    auto shared = items_.make(std::move(item));
+    std::optional<error> failure;
+    const auto offered = end_->try_enqueue(shared, failure);
+    if (offered == detail::producer_end::offer::enqueued)
+      return success();
+    item = shared.take(); // it stays with the caller
+    if (failure)
+      return std::move(*failure);
   }
   return error{errc::would_wait, "the lane has no room now, or is not attached yet", {{"lane", to_string(link_->id)}}};
 }
@@ -162,7 +144,7 @@ struct publish_all_operation::offered final : detail::publication {
   std::size_t index_;
 };
 
-publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item item)
+publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item&& item)
   : to_{std::move(to)},
     item_{std::move(item)},
     failures_(to_.size()) {}
@@ -177,11 +159,8 @@ void publish_all_operation::offer_to(detail::host& host) {
   for (std::size_t index = 0; index < to_.size(); ++index) {
     auto& end = to_[index]->bind(host);
     auto copy = item_;
-    if (auto outcome = end.try_enqueue(copy)) {
-      if (!*outcome)
-        failures_[index] = std::move(*outcome).error();
+    if (end.try_enqueue(copy, failures_[index]) != detail::producer_end::offer::has_to_wait)
       continue;
-    }
     auto& one = *waiting_.emplace_back(std::make_unique<offered>(*this, index, std::move(copy)));
     ++unsettled_;
     if (auto refused = end.join(one))
@@ -236,41 +215,12 @@ void publish_all_operation::on_stop() noexcept {
 
 // delivery --------------------------------------------------------------------------------------------------------------------
 
-delivery<lane_item>::delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt,
-  shared_item item, std::uint64_t bytes) noexcept
-  : host_{&from.owner()},
-    from_{from.here()},
-    attempt_{attempt},
-    ordinal_{ordinal},
-    sequence_{sequence},
-    bytes_{bytes},
-    item_{std::move(item)} {}
-
-delivery<lane_item>::delivery(delivery&& other) noexcept
-  : host_{std::exchange(other.host_, nullptr)},
-    from_{other.from_},
-    state_{other.state_},
-    attempt_{other.attempt_},
-    ordinal_{other.ordinal_},
-    sequence_{other.sequence_},
-    bytes_{other.bytes_},
-    item_{std::move(other.item_)} {}
-
 delivery<lane_item>& delivery<lane_item>::operator=(delivery&& other) noexcept {
   if (this != &other) {
     std::destroy_at(this);
     std::construct_at(this, std::move(other));
   }
   return *this;
-}
-
-delivery<lane_item>::~delivery() {
-  if (host_ != nullptr && state_ == lease_state::held)
-    (void)nack();
-}
-
-detail::consumer_end* delivery<lane_item>::from() const noexcept {
-  return host_ == nullptr ? nullptr : static_cast<detail::consumer_end*>(host_->find(from_));
 }
 
 const lane_id& delivery<lane_item>::lane() const {
@@ -285,7 +235,7 @@ result<void> delivery<lane_item>::ack() {
   auto* end = from();
   if (end == nullptr || state_ == lease_state::returned)
     return error{errc::stale_delivery, "the lease has ended"};
-  auto outcome = end->acknowledge(ordinal_, bytes_);
+  auto outcome = end->acknowledge(ordinal_, item_.bytes());
   if (outcome)
     state_ = lease_state::acknowledged;
   return outcome;
@@ -295,7 +245,7 @@ result<void> delivery<lane_item>::nack(std::chrono::milliseconds after) {
   auto* end = from();
   if (end == nullptr || state_ != lease_state::held)
     return error{errc::stale_delivery, "the lease has ended"};
-  auto outcome = end->give_back(ordinal_, bytes_, static_cast<std::uint64_t>(after.count() > 0 ? after.count() : 0));
+  auto outcome = end->give_back(ordinal_, item_.bytes(), static_cast<std::uint64_t>(after.count() > 0 ? after.count() : 0));
   if (outcome)
     state_ = lease_state::returned;
   return outcome;
@@ -377,28 +327,24 @@ detail::consumer_end& consumer<lane_item>::bind(detail::host& host) {
 
 std::vector<delivery<lane_item>> consumer<lane_item>::take_ready(std::size_t max_items, std::size_t max_bytes) {
   std::vector<delivery<lane_item>> taken;
-  std::size_t bytes = 0;
-  while (end_ && end_->has_ready() && taken.size() < max_items) {
-    bytes += static_cast<std::size_t>(end_->next_bytes());
-    if (bytes > max_bytes && !taken.empty())
-      break;
-    taken.push_back(end_->take());
-  }
+  if (end_)
+    end_->take_ready(taken, max_items, max_bytes);
   return taken;
 }
 
 task<result<std::vector<delivery<lane_item>>>> consumer<lane_item>::receive_some(std::size_t max_items, std::size_t max_bytes) {
-  auto first = receive();
-  auto received = co_await first;
-  if (!received)
-    co_return std::move(received).error();
-  const auto bytes = size_in_bytes(received.value().item());
   std::vector<delivery<lane_item>> taken;
-  taken.push_back(std::move(received).value());
-  auto room = max_bytes > bytes ? max_bytes - bytes : 0;
-  while (taken.size() < max_items && end_->has_ready() && end_->next_bytes() <= room) {
-    room -= static_cast<std::size_t>(end_->next_bytes());
-    taken.push_back(end_->take());
+  if (end_)
+    end_->take_ready(taken, max_items, max_bytes);
+  if (taken.empty()) {
+    auto first = receive();
+    auto received = co_await first;
+    if (!received)
+      co_return std::move(received).error();
+    const auto bytes = size_in_bytes(received.value().item());
+    taken.push_back(std::move(received).value());
+    if (max_items > 1 && bytes < max_bytes)
+      end_->take_ready(taken, max_items - 1, max_bytes - bytes);
   }
   co_return std::move(taken);
 }

@@ -38,6 +38,10 @@ protected:
       on_down(gone.source);
       after_message();
     });
+    set_default_handler([this](caf::scheduled_actor*, caf::message_view&) -> caf::result<caf::message> {
+      after_message(); // what came before may have waited for this one
+      return caf::make_error(caf::sec::unexpected_message);
+    });
     return {
       [this](control_message& message) {
         std::visit([this](auto& what) { on(what); }, message.what);
@@ -56,7 +60,6 @@ protected:
   }
 
 private:
-  static constexpr std::size_t items_per_message = 64;
   static constexpr int messages_per_flush = 16;
   static constexpr std::uint64_t starved_after_ms = 5;
 
@@ -195,7 +198,8 @@ private:
       tell(producer_, grant{end_role::producer, machine_.producer_generation(), *more});
     if (!(machine_.floor() == last_floor_)) {
       last_floor_ = machine_.floor();
-      post(settings_.watermark, watermark_message{move_floor{settings_.key, last_floor_}}, context());
+      if (floor_->put(last_floor_))
+        post(settings_.watermark, watermark_message{move_floor{settings_.key, floor_}}, context());
     }
     auto& gauge = *settings_.gauge;
     gauge.acknowledged.store(machine_.released_items() + dropped_, std::memory_order_release);
@@ -214,23 +218,32 @@ private:
       return;
     std::shared_ptr<delivered_items> gathered;
     machine_.deliver(out, now_ms_if_needed(), [&](const lane_machine::delivery& next) {
-      if (!gathered) {
-        gathered = std::make_shared<delivered_items>();
-        gathered->generation = machine_.consumer_generation(out);
-        gathered->returns = returns_[index(out)];
-        gathered->first_ordinal = next.ordinal;
-        gathered->items.reserve(items_per_message);
-      }
+      if (!gathered)
+        gathered = begin_message(out, next.ordinal);
       gathered->items.push_back({next.sequence, next.attempt, *next.shared});
       if (gathered->items.size() >= items_per_message)
-        post(who.actor, data_message{who.reply, std::move(gathered)}, context());
+        send(who, out, std::move(gathered));
     });
     if (gathered)
-      post(who.actor, data_message{who.reply, std::move(gathered)}, context());
+      send(who, out, std::move(gathered));
     const bool nothing_comes = closed_ && !producer_.attached && machine_.all_delivered(out);
     if (nothing_comes && !std::exchange(end_said_[index(out)], true))
       post_in_order(
         who.actor, control_message{who.reply, end_of_lane{machine_.consumer_generation(out), returns_[index(out)]}}, context());
+  }
+
+  std::shared_ptr<delivered_items> begin_message(outlet out, std::uint64_t first_ordinal) {
+    auto begun = std::make_shared<delivered_items>();
+    begun->generation = machine_.consumer_generation(out);
+    begun->returns = returns_[index(out)];
+    begun->first_ordinal = first_ordinal;
+    begun->items.reserve(last_gathered_[index(out)]); // it is rarely very different
+    return begun;
+  }
+
+  void send(const peer& who, outlet out, std::shared_ptr<delivered_items> gathered) {
+    last_gathered_[index(out)] = gathered->items.size();
+    post(who.actor, data_message{who.reply, std::move(gathered)}, context());
   }
 
   void on_timer() {
@@ -302,10 +315,12 @@ private:
   lane_settings settings_;
   lane_machine machine_;
   lane_floor last_floor_;
+  std::shared_ptr<floor_report> floor_ = std::make_shared<floor_report>();
   std::string name_;
   peer producer_;
   std::array<peer, 2> consumers_;
   std::array<std::uint64_t, 2> returns_{};
+  std::array<std::size_t, 2> last_gathered_{}; // items in the last message
   std::array<bool, 2> end_said_{};
   std::uint64_t dropped_ = 0;
   std::uint64_t violations_told_ = 0;

@@ -15,29 +15,49 @@ class openings {
 public:
   explicit openings(std::size_t expected) : expected_{expected} {}
 
-  void add(const std::string& sink, result<void> outcome) {
+  void add(const std::string& sink, result<sink_state> outcome) {
     {
       const std::lock_guard lock{mutex_};
-      outcomes_.insert_or_assign(sink, std::move(outcome));
+      outcomes_.try_emplace(sink, std::move(outcome));
     }
     changed_.notify_all();
   }
 
-  /// The first failure by name, or success.
-  result<void> wait() {
+  /// The first failure by name, or the highest position that any of them holds.
+  result<std::optional<position>> wait() {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return outcomes_.size() == expected_; });
-    for (const auto& [sink, outcome] : outcomes_)
+    std::optional<position> highest;
+    for (const auto& [sink, outcome] : outcomes_) {
       if (!outcome)
         return error{outcome.error()}.with("sink", sink);
-    return success();
+      const auto& held = outcome.value().committed;
+      if (held && !(highest && covers(*highest, *held)))
+        highest = held;
+    }
+    return highest;
   }
 
 private:
   std::size_t expected_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, result<void>> outcomes_;
+  std::map<std::string, result<sink_state>> outcomes_;
+};
+
+/// One destination's word: an engine that ends without it has failed.
+class opening {
+public:
+  opening(std::shared_ptr<openings> all, std::string sink) : all_{std::move(all)}, sink_{std::move(sink)} {}
+  ~opening() { all_->add(sink_, error{errc::actor_stopped, "the sink's engine ended before its destination was open"}); }
+  opening(const opening&) = delete;
+  opening& operator=(const opening&) = delete;
+
+  void say(result<sink_state> outcome) { all_->add(sink_, std::move(outcome)); }
+
+private:
+  std::shared_ptr<openings> all_;
+  std::string sink_;
 };
 
 std::optional<error> find_fault(const stream& over, const pipeline_options& options) {
@@ -61,6 +81,35 @@ std::optional<error> find_fault(const stream& over, const pipeline_options& opti
 
 } // namespace
 
+/// Why a pipeline can't go on although its source could: the first sink engine that gave up.
+class pipeline::setback {
+public:
+  void add(const std::string& sink, error why) {
+    const std::lock_guard lock{mutex_};
+    if (!why_)
+      why_ = std::move(why).with("sink", sink);
+    if (ingest_)
+      ingest_->kill();
+  }
+
+  void watch(const spawned& ingest) {
+    const std::lock_guard lock{mutex_};
+    ingest_ = ingest;
+    if (why_)
+      ingest_->kill();
+  }
+
+  std::optional<error> why() const {
+    const std::lock_guard lock{mutex_};
+    return why_;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::optional<error> why_;
+  std::optional<spawned> ingest_;
+};
+
 result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipeline_options options) {
   if (auto fault = find_fault(over, options))
     return std::move(*fault);
@@ -71,23 +120,28 @@ result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipelin
   auto opened = std::make_shared<openings>(options.to.size());
   std::vector<spawned> sinks;
   std::vector<std::string> lanes;
+  auto setbacks = std::make_shared<setback>();
+  const auto on_failing = [setbacks](const std::string& sink, error why) { setbacks->add(sink, std::move(why)); };
   for (auto& one : options.to) {
     lanes.push_back(one.name);
-    const auto on_opened = [opened, name = one.name](result<void> outcome) { opened->add(name, std::move(outcome)); };
+    const auto on_opened = [word = std::make_shared<opening>(opened, one.name)](
+                             result<sink_state> outcome) { word->say(std::move(outcome)); };
     sinks.push_back(spawn(system, spawn_options{.name = "weir.sink." + one.name}, detail::run_sink, shared,
-      detail::sink_parts{one.name, std::move(one.destination), one.policy, on_opened}));
+      detail::sink_parts{one.name, std::move(one.destination), one.policy, options.confirmed, on_opened, on_failing}));
   }
-  if (auto ready = opened->wait(); !ready) {
+  auto held = opened->wait();
+  if (!held) {
     for (const auto& one : sinks)
       one.kill();
     for (const auto& one : sinks)
       (void)one.wait();
-    return std::move(ready).error();
+    return std::move(held).error();
   }
   auto ingest = spawn(system, spawn_options{.name = "weir.ingest", .shielded = true}, detail::run_ingest, shared,
-    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes), options.confirmed, options.limit,
-      options.confirm_every});
-  return pipeline{std::move(over), std::move(ingest), std::move(sinks)};
+    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes),
+      resume_point{options.confirmed, std::move(held).value()}, options.limit, options.confirm_every});
+  setbacks->watch(ingest);
+  return pipeline{std::move(over), std::move(ingest), std::move(sinks), std::move(setbacks)};
 }
 
 void pipeline::request_stop() const {
@@ -102,6 +156,8 @@ void pipeline::abort() const {
 
 result<void> pipeline::wait() {
   auto ended = ingest_.wait();
+  if (auto why = setbacks_->why())
+    ended = std::move(*why);
   if (!ended) {
     stream_.close(close_mode::abort);
     // A sink engine that waits for its next try would notice only then.

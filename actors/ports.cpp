@@ -14,4 +14,9 @@ task<result<void>> sink::begin_backfill(self, request, std::uint64_t) {
   co_return nothing_to_do;
 }
 
+task<result<void>> sink::close(self) {
+  auto nothing_to_do = success();
+  co_return nothing_to_do;
+}
+
 } // namespace weir

@@ -60,17 +60,21 @@ void producer_end::say_goodbye() {
   owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
 }
 
-std::optional<result<void>> producer_end::try_enqueue(shared_item& item) {
-  if (ended_)
-    return end();
+producer_end::offer producer_end::try_enqueue_any(shared_item& item, std::optional<error>& failure) {
+  if (ended_) {
+    failure = end();
+    return offer::failed;
+  }
   if (!generation_ || !line_.empty())
-    return std::nullopt;
-  if (auto fault = find_fault(item))
-    return std::move(*fault);
+    return offer::has_to_wait;
+  if (auto fault = find_fault(item)) {
+    failure = std::move(fault);
+    return offer::failed;
+  }
   if (!may_enqueue(item))
-    return std::nullopt;
+    return offer::has_to_wait;
   enqueue(std::move(item));
-  return result<void>{success()};
+  return offer::enqueued;
 }
 
 std::optional<error> producer_end::join(publication& waiting) {
@@ -151,28 +155,11 @@ bool producer_end::may_enqueue(const shared_item& item) {
   return link_->budget->try_charge(carried->envelopes);
 }
 
-void producer_end::enqueue(shared_item item) {
-  if (const auto* at = item.at()) {
-    last_.emplace();
-    last_->epoch = at->epoch;
-    last_->seq = at->seq;
-    last_->ends_transaction = at->ends_transaction; // the rest decides nothing, and is larger
-  }
-  credit_.spend(item.bytes());
-  probed_ = false;
-  if (!outgoing_) {
-    outgoing_ = std::make_shared<published_items>();
-    outgoing_->generation = *generation_;
-    outgoing_->first = next_sequence_;
-    outgoing_->items.reserve(items_per_message);
-  }
-  outgoing_->items.push_back(std::move(item));
-  ++next_sequence_;
-  link_->gauge->published.fetch_add(1, std::memory_order_release);
-  if (outgoing_->items.size() >= items_per_message)
-    send_outgoing(); // no more than that: enqueue() may be a part of pump()
-  else
-    flush_later();
+void producer_end::begin_message() {
+  outgoing_ = std::make_shared<published_items>();
+  outgoing_->generation = *generation_;
+  outgoing_->first = next_sequence_;
+  outgoing_->items.reserve(last_outgoing_); // it is rarely very different
 }
 
 void producer_end::pump() {
@@ -261,6 +248,7 @@ void producer_end::flush() {
 void producer_end::send_outgoing() {
   if (!outgoing_)
     return;
+  last_outgoing_ = outgoing_->items.size();
   owner().post(link_->lane, data_message{{}, std::move(outgoing_)});
   outgoing_.reset();
 }

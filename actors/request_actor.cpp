@@ -21,6 +21,10 @@ protected:
         forget_server();
       deliver_if_last(); // others may have been waiting for this one to be handled
     });
+    set_default_handler([this](caf::scheduled_actor*, caf::message_view&) -> caf::result<caf::message> {
+      deliver_if_last();
+      return caf::make_error(caf::sec::unexpected_message);
+    });
     return {
       [this](data_message& message) {
         on_published(static_cast<published_request&>(*message.items));

@@ -1,7 +1,9 @@
 #include <weir/backoff.hpp>
 #include <weir/detail/engines.hpp>
 
+#include <exception>
 #include <random>
+#include <string>
 #include <utility>
 
 namespace weir::detail {
@@ -35,6 +37,16 @@ request_id new_request_id() {
   return request_id{word(), word()};
 }
 
+/// What the destination lost and will not get again. What was confirmed when the pipeline began, and what it has acknowledged
+/// since, it must hold.
+bool is_behind(const sink_engine& engine, const sink_state& holds) {
+  const auto& confirmed = engine.parts.confirmed;
+  const auto holds_all = [&](const std::optional<position>& wanted) {
+    return !wanted || (holds.committed && covers(*holds.committed, *wanted));
+  };
+  return holds.is_exact && !(holds_all(confirmed) && holds_all(engine.committed));
+}
+
 /// Asks for a backfill: first the destination is told, then the ingest side.
 task<result<void>> ask_for_backfill(
   self me, engine_ptr engine, std::uint64_t epoch, std::optional<unfinished_backfill> resumed) {
@@ -50,20 +62,34 @@ task<result<void>> ask_for_backfill(
   co_return engine->requests.publish(std::move(asked));
 }
 
-task<result<void>> open(self me, engine_ptr engine) {
+task<result<sink_state>> open(self me, engine_ptr engine) {
   auto opening = engine->destination().open(me);
   auto opened = co_await std::move(opening);
   if (!opened)
-    co_return std::move(opened).error();
+    co_return opened;
   const auto& holds = opened.value();
-  engine->committed = holds.committed;
+  const bool has_lost_something = is_behind(*engine, holds);
+  if (has_lost_something && !engine->wants_backfill())
+    co_return error{errc::sink_behind,
+      "the destination holds less than was confirmed to the source, and the rest will not come again; from a new state "
+      "everything "
+      "is read again",
+      {{"sink", engine->parts.name}, {"holds", holds.committed ? to_string(*holds.committed) : "nothing"}}};
+  if (!has_lost_something)
+    engine->committed = holds.committed;
   engine->seeded_epoch = holds.seeded_epoch;
   engine->running.reset();
-  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished))
-    co_return success();
-  const auto epoch = holds.committed ? holds.committed->epoch : 1;
-  auto asking = ask_for_backfill(me, engine, epoch, holds.unfinished);
-  co_return co_await std::move(asking);
+  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished && !has_lost_something))
+    co_return opened;
+  if (has_lost_something && engine->parts.confirmed
+      && !(engine->committed && covers(*engine->committed, *engine->parts.confirmed)))
+    engine->committed = engine->parts.confirmed;
+  const auto epoch = engine->committed ? engine->committed->epoch : 1;
+  auto asking = ask_for_backfill(me, engine, epoch, has_lost_something ? std::nullopt : holds.unfinished);
+  auto asked = co_await std::move(asking);
+  if (!asked)
+    co_return std::move(asked).error();
+  co_return opened;
 }
 
 std::uint64_t changes_in(const std::vector<lane_item>& items) {
@@ -217,6 +243,21 @@ task<result<void>> write_all(self me, engine_ptr engine, std::shared_ptr<deliver
   co_return success();
 }
 
+/// A destination that throws has failed.
+template <class T>
+task<result<T>> guarded(self, task<result<T>> inner) {
+  std::string thrown;
+  try {
+    auto outcome = co_await std::move(inner);
+    co_return outcome;
+  } catch (const std::exception& failure) {
+    thrown = failure.what();
+  } catch (...) {
+    thrown = "something that is no std::exception";
+  }
+  co_return error{errc::sink_failed, "the destination threw: " + thrown, {{"what", thrown}}};
+}
+
 /// Writes what the lane delivers until it ends (success), we are asked to stop (cancelled), or something fails.
 task<result<void>> drain_lane(self me, engine_ptr engine) {
   const auto& policy = engine->parts.policy;
@@ -233,39 +274,51 @@ task<result<void>> drain_lane(self me, engine_ptr engine) {
   }
 }
 
-bool ends_engine(const error& why) {
-  switch (why.code()) {
-  case errc::end_of_lane:
-  case errc::closed:
-  case errc::lane_retired:
-  case errc::cancelled: return true;
-  default: return false;
-  }
+/// The lane gives nothing more, as it should, or we were asked to stop.
+bool is_over(const error& why) {
+  return why == errc::end_of_lane || why == errc::closed || why == errc::lane_retired || why == errc::unknown_lane
+         || why == errc::cancelled;
+}
+
+/// No pause helps: the lane is somebody else's now, stands still, or can't be had.
+bool is_final(const error& why) {
+  return why == errc::fenced || why == errc::dead_lettered || why == errc::wait_cycle || why == errc::unknown_collection
+         || why == errc::sink_behind;
 }
 
 task<> keep_draining(self me, engine_ptr engine) {
-  auto opening = open(me, engine);
-  auto outcome = co_await std::move(opening);
-  engine->parts.on_opened(outcome);
-  if (!outcome)
+  auto opening = guarded(me, open(me, engine));
+  auto opened = co_await std::move(opening);
+  engine->parts.on_opened(opened);
+  if (!opened)
     co_return;
   for (;;) {
-    if (outcome) {
-      auto draining = drain_lane(me, engine);
-      outcome = co_await std::move(draining);
+    auto draining = guarded(me, drain_lane(me, engine));
+    auto drained = co_await std::move(draining);
+    auto why = std::move(drained).error(); // it ends with a reason
+    for (bool is_open = false; !is_open;) {
+      if (is_over(why))
+        co_return;
+      if (is_final(why)) {
+        engine->parts.on_failing(engine->parts.name, std::move(why));
+        co_return;
+      }
+      auto closing = guarded(me, engine->destination().close(me));
+      auto closed = co_await std::move(closing);
+      (void)closed; // it is opened again in any case
+      const auto wait = engine->pause.next();
+      engine->shared->observer->on_failure(engine->parts.name, why, wait);
+      auto pausing = me.sleep(wait);
+      auto paused = co_await pausing;
+      if (!paused)
+        co_return;
+      auto opening_again = guarded(me, open(me, engine));
+      auto outcome = co_await std::move(opening_again);
+      is_open = outcome.has_value();
+      if (!is_open)
+        why = std::move(outcome).error();
     }
-    if (ends_engine(outcome.error()))
-      co_return;
-    const auto wait = engine->pause.next();
-    engine->shared->observer->on_failure(engine->parts.name, outcome.error(), wait);
-    auto pausing = me.sleep(wait);
-    auto paused = co_await pausing;
-    if (!paused)
-      co_return;
-    auto opening_again = open(me, engine);
-    outcome = co_await std::move(opening_again);
-    if (outcome)
-      engine->shared->observer->on_recovery(engine->parts.name);
+    engine->shared->observer->on_recovery(engine->parts.name);
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-/// Keeps the floors of a stream's lanes and answers those who watch the minimum. Mailbox: one floor of each lane at a time is
-/// under way in the steady state (lanes coalesce), and one watch of each reader.
+/// Keeps the floors of a stream's lanes and answers those who watch the minimum. Mailbox: for each lane its start, its newest
+/// floor and its end; for each reader a watch and an unwatch; closing, stopping, and its own turn.
 class watermark_actor final : public metered_actor {
 public:
   explicit watermark_actor(caf::actor_config& config) : metered_actor(config) {}
@@ -42,7 +42,7 @@ protected:
 
 private:
   void on(add_floor& lane) { table_.add(lane.lane, lane.start); }
-  void on(move_floor& lane) { table_.move(lane.lane, lane.floor); }
+  void on(move_floor& lane) { table_.move(lane.lane, lane.report->take()); }
   void on(retire_floor& lane) { table_.retire(lane.lane); }
   void on(detail::watch& wanted) {
     std::erase_if(watches_, [&](const detail::watch& one) { return one.from == wanted.from && one.reply == wanted.reply; });

@@ -37,13 +37,6 @@ bool block::attach(std::unique_ptr<block_attachment> held) const noexcept {
   return true;
 }
 
-bool block::has_attachment_of(const void* owner) const noexcept {
-  for (auto* one = attachments_.load(std::memory_order_acquire); one != nullptr; one = one->next_)
-    if (one->owner_ == owner)
-      return true;
-  return false;
-}
-
 std::string to_string(const request_id& id) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text(32, '0');
@@ -68,22 +61,11 @@ std::optional<request_id> parse_request_id(std::string_view text) noexcept {
   return id;
 }
 
-std::size_t batch::size_in_bytes() const noexcept {
-  return sizeof(batch) + (envelopes ? envelopes->size_in_bytes() : 0) + (walked ? walked->size() : 0);
-}
-
-std::size_t size_in_bytes(const lane_item& item) noexcept {
-  if (const auto* carried = std::get_if<batch>(&item))
-    return carried->size_in_bytes();
+std::size_t snapshot_complete::size_in_bytes() const noexcept {
   auto bytes = sizeof(snapshot_complete);
-  for (const auto& collection : std::get<snapshot_complete>(item).collections)
+  for (const auto& collection : collections)
     bytes += sizeof(collection) + collection.size();
   return bytes;
-}
-
-const position* position_of(const lane_item& item) noexcept {
-  const auto* carried = std::get_if<batch>(&item);
-  return carried != nullptr && carried->at ? &*carried->at : nullptr;
 }
 
 std::string to_string(const lane_id& id) {

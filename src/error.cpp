@@ -46,6 +46,7 @@ std::string_view name_of(errc code) noexcept {
   case errc::source_failed: return "source_failed";
   case errc::sink_failed: return "sink_failed";
   case errc::sequence_restarted: return "sequence_restarted";
+  case errc::sink_behind: return "sink_behind";
   }
   return "unknown";
 }

@@ -24,24 +24,29 @@ bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::v
 }
 
 bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<shared_item>&& items) {
-  if (!has_producer_ || generation != producer_generation_ || first != tracker_.end()) {
+  if (!has_producer_ || generation != producer_generation_) {
     ++stale_messages_;
     return false;
   }
-  const position* last = nullptr;
+  if (first != end()) { // the link lost or repeated something: taking it would break the order
+    ++bound_violations_;
+    return false;
+  }
+  std::uint64_t all_bytes = 0;
   for (auto& item : items) {
     const auto bytes = item.bytes();
-    if (!credit_.on_received(1, bytes))
-      ++bound_violations_;
-    if (const auto* at = item.at())
-      last = at;
+    all_bytes += bytes;
     entries_.emplace_back(entry{.item = std::move(item), .bytes = bytes});
-    held_bytes_ += bytes;
-    ++unacknowledged_;
-    tracker_.open();
   }
-  if (last != nullptr)
-    last_position_ = *last;
+  if (!credit_.on_received(items.size(), all_bytes))
+    ++bound_violations_;
+  held_bytes_ += all_bytes;
+  unacknowledged_ += items.size();
+  for (auto sequence = end(); sequence > first; --sequence)
+    if (const auto* last = place_of(sequence - 1)) {
+      last_position_ = *last;
+      break;
+    }
   return true;
 }
 
@@ -88,8 +93,8 @@ bool lane_machine::on_acknowledged_below(outlet out, std::uint64_t generation, s
     return false;
   auto& from = outlets_[index(out)];
   from.taken = std::max({from.taken, taken, through});
-  from.leases.end_below(through, [this](std::uint64_t sequence) { acknowledge(sequence); });
-  settle_floor();
+  from.leases.end_below(through, [this](std::uint64_t sequence, std::uint64_t count) { acknowledge(sequence, count); });
+  settle();
   return true;
 }
 
@@ -99,7 +104,7 @@ bool lane_machine::on_acknowledged(outlet out, std::uint64_t generation, std::ui
   auto& from = outlets_[index(out)];
   from.taken = std::max(from.taken, ordinal + 1);
   const bool was_held = from.leases.end(ordinal, [this](std::uint64_t sequence) { acknowledge(sequence); });
-  settle_floor();
+  settle();
   return was_held;
 }
 
@@ -135,7 +140,7 @@ bool lane_machine::all_delivered(outlet out) const noexcept {
   if (!outlets_[index(out)].returned.empty())
     return false;
   // What is in the main consumer's hands may yet be parked.
-  return next_new_ == tracker_.end() && (out == outlet::main || unacknowledged_ == outlets_[index(out)].leases.active());
+  return next_new_ == end() && (out == outlet::main || unacknowledged_ == outlets_[index(out)].leases.active());
 }
 
 void lane_machine::drop_all() {
@@ -144,10 +149,8 @@ void lane_machine::drop_all() {
     one.returned.clear();
   }
   credit_.on_done(credit_.held().items, credit_.held().bytes);
+  first_ = prefix_end_ = next_new_ = floor_end_ = end();
   entries_.clear();
-  for (auto sequence = tracker_.prefix_end(); sequence < tracker_.end(); ++sequence)
-    tracker_.complete(sequence, [](std::uint64_t) {});
-  next_new_ = floor_end_ = tracker_.end();
   held_bytes_ = unacknowledged_ = parked_ = 0;
   has_producer_ = false;
 }
@@ -160,45 +163,22 @@ bool lane_machine::is_current(outlet out, std::uint64_t generation) noexcept {
   return false;
 }
 
-std::optional<lane_machine::delivery> lane_machine::next_delivery(outlet out, std::uint64_t now) {
-  auto& to = outlets_[index(out)];
-  if (!to.attached || (out == outlet::main && stopped_))
-    return std::nullopt;
-  std::uint64_t sequence = next_new_;
-  const auto again = to.returned.begin();
-  if (again != to.returned.end()) {
-    if (again->second > now)
-      return std::nullopt;
-    sequence = again->first;
-  } else if (out != outlet::main || next_new_ == tracker_.end()) {
-    return std::nullopt;
+void lane_machine::acknowledge(std::uint64_t sequence, std::uint64_t count) {
+  const bool joins_prefix = sequence == prefix_end_;
+  for (const auto last = sequence + count; sequence != last; ++sequence) {
+    auto& done = at(sequence);
+    done.state = entry_state::acknowledged;
+    held_bytes_ -= done.bytes;
+    parked_ -= done.where == outlet::dead_letters ? 1 : 0;
+    if (!joins_prefix)
+      keep_place(done); // a hole lies before it
   }
-  auto& lent = at(sequence);
-  if (!to.credit.may_send(lent.bytes))
-    return std::nullopt;
-  to.credit.spend(lent.bytes);
-  if (again != to.returned.end())
-    to.returned.erase(again);
-  else
-    ++next_new_;
-  lent.state = entry_state::lent;
-  return delivery{to.leases.lend(sequence), sequence, ++lent.attempts, &*lent.item, &lent.item};
-}
-
-void lane_machine::acknowledge(std::uint64_t sequence) {
-  auto& done = at(sequence);
-  done.state = entry_state::acknowledged;
-  held_bytes_ -= done.bytes;
-  --unacknowledged_;
-  if (done.where == outlet::dead_letters)
-    --parked_;
-  if (sequence != tracker_.prefix_end())
-    keep_place(done); // a hole lies before it
-  pass_floor();
-  tracker_.complete(sequence, [this](std::uint64_t) {
-    credit_.on_done(1, entries_.front().bytes);
-    entries_.pop_front();
-  });
+  unacknowledged_ -= count;
+  if (!joins_prefix)
+    return;
+  prefix_end_ = sequence;
+  while (prefix_end_ < end() && at(prefix_end_).state == entry_state::acknowledged)
+    ++prefix_end_;
 }
 
 void lane_machine::keep_place(entry& done) {
@@ -212,29 +192,48 @@ void lane_machine::keep_place(entry& done) {
   done.item = shared_item{lane_item{std::move(place)}};
 }
 
-/// Items without a position neither move the floor nor block it, so it may pass some that are not done.
-void lane_machine::pass_floor() {
-  for (; floor_end_ < tracker_.end(); ++floor_end_) {
-    auto& next = at(floor_end_);
-    const auto* where = next.item ? next.item.at() : nullptr;
-    if (where == nullptr)
-      continue;
-    if (next.state != entry_state::acknowledged)
-      return;
-    auto& last = where->ends_transaction ? last_ending_ : last_passed_;
-    last = std::move(next.item);
-    if (&last == &last_ending_)
-      last_passed_.reset();
+const position* lane_machine::place_of(std::uint64_t sequence) noexcept {
+  const auto& item = at(sequence).item;
+  return item ? item.at() : nullptr;
+}
+
+void lane_machine::settle() {
+  settle_floor();
+  std::uint64_t bytes = 0;
+  const auto items = prefix_end_ - first_;
+  for (; first_ < prefix_end_; ++first_) {
+    bytes += entries_.front().bytes;
+    entries_.pop_front();
   }
+  credit_.on_done(items, bytes);
 }
 
 void lane_machine::settle_floor() {
-  if (last_ending_)
-    floor_.reached = floor_.confirmable = *last_ending_.at();
-  if (last_passed_)
-    floor_.reached = *last_passed_.at();
-  last_ending_.reset();
-  last_passed_.reset();
+  // In the acknowledged prefix the last ones decide.
+  const position* reached = nullptr;
+  for (auto sequence = prefix_end_; sequence > floor_end_; --sequence) {
+    const auto* where = place_of(sequence - 1);
+    if (where == nullptr)
+      continue;
+    if (reached == nullptr)
+      floor_.reached = *(reached = where);
+    if (where->ends_transaction) {
+      floor_.confirmable = *where;
+      break;
+    }
+  }
+  floor_end_ = std::max(floor_end_, prefix_end_);
+  // Items without a position neither move the floor nor block it, so it may pass some that are not done.
+  for (; floor_end_ < end(); ++floor_end_) {
+    const auto* where = place_of(floor_end_);
+    if (where == nullptr)
+      continue;
+    if (at(floor_end_).state != entry_state::acknowledged)
+      return;
+    floor_.reached = *where;
+    if (where->ends_transaction)
+      floor_.confirmable = *where;
+  }
 }
 
 void lane_machine::give_back(outlet out, std::uint64_t ordinal, std::uint64_t sequence, std::uint64_t due) {

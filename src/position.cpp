@@ -11,20 +11,6 @@ result<stamp> stamp::from(std::string_view bytes) {
   return made;
 }
 
-bool may_follow(const position& last, const position& next) noexcept {
-  return next > last || (next == last && !last.ends_transaction);
-}
-
-bool covers(const position& reached, const position& wanted) noexcept {
-  if (reached == wanted)
-    return reached.ends_transaction || !wanted.ends_transaction;
-  return reached > wanted;
-}
-
-const position& lesser(const position& left, const position& right) noexcept {
-  return covers(right, left) ? left : right;
-}
-
 std::string to_string(const position& at) {
   return std::to_string(at.epoch) + ":" + std::to_string(at.seq);
 }

@@ -62,11 +62,15 @@ private:
         [&host, back](Reply& answer) {
           if (auto* waiting = host.find(back))
             static_cast<request_operation*>(waiting)->settle(std::move(answer));
+          else
+            host.drop_late();
           host.finish_foreign_message();
         },
         [&host, back](caf::error& why) {
           if (auto* waiting = host.find(back))
             static_cast<request_operation*>(waiting)->settle(translate(why));
+          else
+            host.drop_late();
           host.finish_foreign_message();
         });
   }
@@ -123,20 +127,29 @@ protected:
 
 } // namespace detail
 
-/// A message from a CAF actor. If it was a request, answer() answers it; dropping it unanswered answers broken_promise.
+/// A message from a CAF actor. If it was a request, answer() answers it; dropping it unanswered answers broken_promise, or
+/// actor_stopped where the receiving actor ends. Stays inside of that actor.
 template <class T>
 class incoming {
 public:
-  incoming(incoming&& other) noexcept : value_{std::move(other.value_)}, sender_{std::exchange(other.sender_, {})} {}
+  incoming(incoming&& other) noexcept
+    : host_{other.host_},
+      value_{std::move(other.value_)},
+      sender_{std::exchange(other.sender_, {})} {}
   incoming& operator=(incoming&& other) noexcept {
+    std::swap(host_, other.host_);
     std::swap(value_, other.value_);
     std::swap(sender_, other.sender_);
     return *this;
   }
   ~incoming() {
-    if (sender_.actor && sender_.id.is_request())
-      sender_.answer(caf::make_message(caf::error{static_cast<std::uint8_t>(errc::broken_promise), caf::atom("weir"),
-        caf::make_message(std::string{"the question was dropped without an answer"})}));
+    if (!sender_.actor || !sender_.id.is_request())
+      return;
+    const bool ends = host_->is_ending();
+    const auto reason = ends ? errc::actor_stopped : errc::broken_promise;
+    const auto* text = ends ? "the actor that was asked has ended" : "the question was dropped without an answer";
+    sender_.answer(caf::make_message(
+      caf::error{static_cast<std::uint8_t>(reason), caf::atom("weir"), caf::make_message(std::string{text})}));
   }
 
   const T& value() const noexcept { return value_; }
@@ -152,8 +165,12 @@ public:
 private:
   template <class>
   friend class inbox;
-  incoming(T value, detail::foreign_sender sender) : value_{std::move(value)}, sender_{std::move(sender)} {}
+  incoming(detail::host& host, T value, detail::foreign_sender sender)
+    : host_{&host},
+      value_{std::move(value)},
+      sender_{std::move(sender)} {}
 
+  detail::host* host_;
   T value_;
   detail::foreign_sender sender_;
 };
@@ -227,7 +244,7 @@ private:
       ++refused_;
       return outcome::full;
     }
-    waiting_.push_back(incoming<T>{message.content().template get_as<T>(0), sender});
+    waiting_.push_back(incoming<T>{*host_, message.content().template get_as<T>(0), sender});
     serve();
     return outcome::taken;
   }

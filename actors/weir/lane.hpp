@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -30,29 +32,55 @@ struct window {
 /// Awaits room for one item. Cancellation point: a cancelled or timed-out publish enqueued nothing, and item() still has the
 /// value. Fails with what is wrong with the item (position_missing, position_unexpected, position_not_above, request_missing),
 /// or with the lane (fenced, closed, lane_retired, too_many_waiters); then too nothing was enqueued.
-class [[nodiscard]] publish_operation : public detail::waiter, private detail::publication {
+class [[nodiscard]] publish_operation {
 public:
-  bool await_ready();
+  publish_operation(const publish_operation&) = delete;
+  publish_operation& operator=(const publish_operation&) = delete;
+
+  inline bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
     return start(frame, *frame.promise().root);
   }
-  result<void> await_resume();
+  result<void> await_resume() {
+    if (failure_)
+      return std::move(*failure_);
+    return success();
+  }
 
   /// The value, where it was not published.
-  lane_item item() { return publication::item.take(); }
+  lane_item item() { return (waiting_ ? waiting_->item : item_).take(); }
 
 private:
   friend class producer<lane_item>;
-  publish_operation(producer<lane_item>& to, lane_item item, deadline until);
-  bool start(std::coroutine_handle<> frame, detail::root_frame& root);
-  void on_settled(std::optional<error> failure) noexcept override;
-  void on_stop() noexcept override;
-  void on_deadline() noexcept override;
 
-  producer<lane_item>* to_;
+  /// What only a publish needs that has to wait.
+  class line_place final : public detail::waiter, public detail::publication {
+  public:
+    explicit line_place(publish_operation& operation) noexcept
+      : publication{std::move(operation.item_)},
+        operation_{operation} {}
+    bool start(std::coroutine_handle<> frame, detail::root_frame& root);
+
+  private:
+    void on_settled(std::optional<error> failure) noexcept override;
+    void on_stop() noexcept override;
+    void on_deadline() noexcept override;
+
+    publish_operation& operation_;
+  };
+
+  publish_operation(producer<lane_item>& to, shared_item&& offered, deadline until) noexcept
+    : to_{&to},
+      item_{std::move(offered)},
+      until_{until} {}
+  bool start(std::coroutine_handle<> frame, detail::root_frame& root);
+
+  producer<lane_item>* to_; // null: it has happened
+  shared_item item_;
   deadline until_;
   std::optional<error> failure_;
+  std::optional<line_place> waiting_;
 };
 
 /// Awaits that the lane knows this end, and who was before is fenced. Cancellation point.
@@ -92,9 +120,17 @@ public:
   producer& operator=(producer&&) noexcept;
   ~producer();
 
-  /// Waits for room. Name the operation, then await it; see docs/coroutines.md.
-  publish_operation publish(lane_item item) { return publish_operation{*this, std::move(item), deadline::never()}; }
-  publish_operation publish_until(lane_item item, deadline until) { return publish_operation{*this, std::move(item), until}; }
+  /// Waits for room for a lane_item, or what becomes one. Name the operation, then await it; see docs/coroutines.md.
+  template <class Item>
+    requires std::is_convertible_v<Item&&, lane_item>
+  publish_operation publish(Item&& item) {
+    return publish_until(std::forward<Item>(item), deadline::never());
+  }
+  template <class Item>
+    requires std::is_convertible_v<Item&&, lane_item>
+  publish_operation publish_until(Item&& item, deadline until) {
+    return publish_operation{*this, items_.make(std::forward<Item>(item)), until};
+  }
 
   /// Publishes at once or fails with would_wait and leaves the item as it is. Only inside of the actor that the end belongs to,
   /// after attach().
@@ -113,13 +149,22 @@ public:
 private:
   std::shared_ptr<const detail::lane_link> link_;
   std::unique_ptr<detail::producer_end> end_;
+  shared_item_maker items_;
 };
+
+inline bool publish_operation::await_ready() {
+  auto* end = to_->bound();
+  if (end == nullptr || end->try_enqueue(item_, failure_) == detail::producer_end::offer::has_to_wait)
+    return false;
+  to_ = nullptr;
+  return end->owner().spend();
+}
 
 /// Offers one item to many lanes at once: a full lane delays no other lane's copy. Cancellation point: each lane's result says
 /// whether it has its copy. The producers must belong to the awaiting actor, and outlive the operation.
 class [[nodiscard]] publish_all_operation : public detail::waiter {
 public:
-  publish_all_operation(std::vector<producer<lane_item>*> to, lane_item item);
+  publish_all_operation(std::vector<producer<lane_item>*> to, lane_item&& item);
   ~publish_all_operation();
 
   /// Takes the item's place in every lane's line now, before the operation is awaited: what is offered later comes later.
@@ -156,9 +201,20 @@ inline publish_all_operation publish_all(std::vector<producer<lane_item>*> to, l
 template <>
 class delivery<lane_item> {
 public:
-  delivery(delivery&& other) noexcept;
+  delivery(delivery&& other) noexcept
+    : host_{std::exchange(other.host_, nullptr)},
+      from_{other.from_},
+      state_{other.state_},
+      attempt_{other.attempt_},
+      ordinal_{other.ordinal_},
+      sequence_{other.sequence_},
+      item_{std::move(other.item_)} {}
   delivery& operator=(delivery&& other) noexcept;
-  ~delivery();
+  ~delivery() {
+    if (host_ != nullptr && state_ == lease_state::held)
+      if (auto* end = from(); end != nullptr && end->holds(ordinal_)) // otherwise acknowledged by ack_through()
+        (void)nack();
+  }
 
   const lane_item& item() const noexcept { return *item_; }
   std::uint64_t sequence() const noexcept { return sequence_; }
@@ -172,14 +228,24 @@ public:
   /// Gives the item back, to be delivered again after that time, before anything new. Fails with stale_delivery as ack() does.
   result<void> nack(std::chrono::milliseconds after = std::chrono::milliseconds{0});
 
+  // For the runtime.
+  delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt,
+    shared_item&& item) noexcept
+    : host_{&from.owner()},
+      from_{from.here()},
+      attempt_{attempt},
+      ordinal_{ordinal},
+      sequence_{sequence},
+      item_{std::move(item)} {}
+
 private:
   friend class detail::consumer_end;
   friend class consumer<lane_item>;
   enum class lease_state : std::uint8_t { held, acknowledged, returned };
 
-  delivery(detail::consumer_end& from, std::uint64_t ordinal, std::uint64_t sequence, std::uint32_t attempt, shared_item item,
-    std::uint64_t bytes) noexcept;
-  detail::consumer_end* from() const noexcept;
+  detail::consumer_end* from() const noexcept {
+    return host_ == nullptr ? nullptr : static_cast<detail::consumer_end*>(host_->find(from_));
+  }
 
   detail::host* host_;
   detail::endpoint_address from_;
@@ -187,7 +253,6 @@ private:
   std::uint32_t attempt_;
   std::uint64_t ordinal_;
   std::uint64_t sequence_;
-  std::uint64_t bytes_;
   shared_item item_;
 };
 

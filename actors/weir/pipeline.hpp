@@ -118,14 +118,18 @@ public:
   std::optional<result<void>> wait_for(std::chrono::milliseconds timeout);
 
 private:
-  pipeline(stream over, spawned ingest, std::vector<spawned> sinks)
+  class setback;
+
+  pipeline(stream over, spawned ingest, std::vector<spawned> sinks, std::shared_ptr<setback> setbacks)
     : stream_{std::move(over)},
       ingest_{std::move(ingest)},
-      sinks_{std::move(sinks)} {}
+      sinks_{std::move(sinks)},
+      setbacks_{std::move(setbacks)} {}
 
   stream stream_;
   spawned ingest_;
   std::vector<spawned> sinks_;
+  std::shared_ptr<setback> setbacks_;
 };
 
 } // namespace weir

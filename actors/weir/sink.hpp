@@ -24,6 +24,11 @@ struct sink_state {
   std::optional<position> committed; ///< live changes up to here are in; for the log, redelivery is the sink's to absorb
   std::optional<std::uint64_t> seeded_epoch; ///< the epoch whose complete state it holds; absent: never completed
   std::optional<unfinished_backfill> unfinished;
+
+  /// `committed` is exact: it moves with every item that is flushed, also with batches that bring nothing to write. Where such
+  /// a destination holds less than was confirmed, it has lost something that will not come again: it is seeded anew, or
+  /// refused.
+  bool is_exact = false;
 };
 
 /// A record that the destination refuses and would refuse again.
@@ -73,6 +78,10 @@ public:
 
   /// Makes durable what write() accepted. Acknowledged only after this.
   virtual task<result<void>> flush(self me) = 0;
+
+  /// After a failure, before the pause: lets go of what was accepted and not flushed, and of what others wait for (locks). Does
+  /// nothing by default.
+  virtual task<result<void>> close(self me);
 };
 
 } // namespace weir

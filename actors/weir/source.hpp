@@ -47,6 +47,17 @@ struct snapshot_query {
   read_limit limit;
 };
 
+/// Where a source goes on.
+struct resume_point {
+  /// Acknowledged by every sink, and confirmed: the source need not read it again. Absent: everything from the beginning.
+  std::optional<position> confirmed = {};
+
+  /// The highest position that a destination says it holds, behind `confirmed` or not: what is numbered up to there again is
+  /// taken for the same and not written again. So a source goes on numbering in that epoch only where it still has this very
+  /// place, and otherwise opens a new epoch, above both.
+  std::optional<position> held = {};
+};
+
 /// The port that a source of changes implements. All functions are coroutines on the ingest engine's actor; confirm() and
 /// snapshot() may be called while a read() waits, never two of the same kind at once. Blocking calls belong on a weir::worker.
 ///
@@ -60,8 +71,7 @@ public:
   source(const source&) = delete;
   source& operator=(const source&) = delete;
 
-  /// Makes ready to read what lies behind `confirmed`; absent: everything from the beginning.
-  virtual task<result<void>> open(self me, std::optional<position> confirmed) = 0;
+  virtual task<result<void>> open(self me, resume_point from) = 0;
 
   /// Waits until something is there, then returns what is ready, up to the limit; it never waits in order to return more.
   /// Absent: the source has ended and nothing more will come.

@@ -74,11 +74,11 @@ struct git_source::parts {
   worker reading{"git"};
   worker listing{"git-snapshot"};
 
-  result<void> open(const std::optional<position>& confirmed) {
+  result<void> open(const resume_point& from) {
     auto opened = git::repository::open(options, interrupted);
     if (!opened)
       return std::move(opened).error();
-    auto made = git::history_reader::open(opened.value(), options, confirmed);
+    auto made = git::history_reader::open(opened.value(), options, from);
     if (!made)
       return std::move(made).error();
     history = std::move(made).value();
@@ -100,8 +100,8 @@ git_source::~git_source() {
   parts_->interrupted.raise();
 }
 
-task<result<void>> git_source::open(self, std::optional<position> confirmed) {
-  auto call = parts_->reading.run([mine = parts_.get(), confirmed] { return mine->open(confirmed); });
+task<result<void>> git_source::open(self, resume_point from) {
+  auto call = parts_->reading.run([mine = parts_.get(), from] { return mine->open(from); });
   co_return co_await call;
 }
 

@@ -19,19 +19,44 @@ history_reader::history_reader(repository from, const git_options& options)
     collection_{options.collection},
     follow_{options.follow} {}
 
-result<history_reader> history_reader::open(
-  repository from, const git_options& options, const std::optional<position>& confirmed) {
+result<history_reader> history_reader::open(repository from, const git_options& options, const resume_point& where) {
   history_reader opened{std::move(from), options};
   auto head = opened.repository_.head();
   if (!head)
     return std::move(head).error();
   opened.head_ = std::move(head).value();
-  if (confirmed) {
-    auto resumed = opened.resume(*confirmed);
+  if (where.confirmed) {
+    auto resumed = opened.resume(*where.confirmed);
     if (!resumed)
       return std::move(resumed).error();
   }
+  if (!where.held)
+    return opened;
+  const auto& held = *where.held;
+  if (held.epoch == opened.read_.epoch && !opened.is_rewritten_ && !covers(opened.read_, held)) {
+    auto is_there = opened.has_on_line(held);
+    if (!is_there)
+      return std::move(is_there).error();
+    opened.is_rewritten_ = !is_there.value();
+  } else if (held.epoch > opened.read_.epoch) { // opened, and never confirmed: what it was numbered from may be gone
+    opened.is_rewritten_ = true;
+    opened.read_.epoch = held.epoch;
+  }
   return opened;
+}
+
+/// Whether that commit is the ref's line's commit of that number.
+result<bool> history_reader::has_on_line(const position& held) const {
+  const auto commit = to_hex(held.stamp.bytes());
+  auto depth = repository_.depth_of(head_);
+  if (!depth)
+    return std::move(depth).error();
+  if (commit.size() != head_.size() || held.seq == 0 || depth.value() < held.seq)
+    return false;
+  auto there = repository_.ancestor_of(head_, depth.value() - held.seq);
+  if (!there)
+    return std::move(there).error();
+  return there.value() == commit;
 }
 
 /// Whether the confirmed commit lies on the ref's line shows at the first commit behind it, in begin_commit().
@@ -90,6 +115,14 @@ result<history_reader::outcome> history_reader::read(const read_limit& limit, st
 }
 
 result<void> history_reader::begin_stream() {
+  if (!read_id_.empty()) { // rewritten and pruned, git would not know it any more
+    auto exists = repository_.has_commit(read_id_);
+    if (!exists)
+      return std::move(exists).error();
+    is_rewritten_ = !exists.value();
+    if (is_rewritten_)
+      return success();
+  }
   auto started = repository_.changes(read_id_.empty() ? std::nullopt : std::optional{read_id_}, head_);
   if (!started)
     return std::move(started).error();

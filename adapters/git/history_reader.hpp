@@ -17,9 +17,10 @@ namespace weir::git {
 /// Reads a history from a position on, and goes on when it grows or is rewritten. Blocks; one thread at a time.
 class history_reader {
 public:
-  /// Reads `from`'s history behind `confirmed`, or all of it. Fails with not_found (fact `ref`), invalid_argument for a
-  /// position inside a transaction, and as repository does.
-  static result<history_reader> open(repository from, const git_options& options, const std::optional<position>& confirmed);
+  /// Reads `from`'s history behind what is confirmed, or all of it; in a new epoch where that, or what is held, does not lie on
+  /// it. Fails with not_found (fact `ref`), invalid_argument where the confirmed position lies inside a transaction, and as
+  /// repository does.
+  static result<history_reader> open(repository from, const git_options& options, const resume_point& where);
 
   enum class state {
     ready,   ///< there is a batch
@@ -39,6 +40,7 @@ private:
   history_reader(repository from, const git_options& options);
 
   result<void> resume(const position& confirmed);
+  result<bool> has_on_line(const position& held) const;
   result<std::optional<batch>> advance(const read_limit& limit, std::chrono::milliseconds patience);
   result<void> begin_stream();
   result<bool> begin_commit();

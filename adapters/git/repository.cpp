@@ -195,6 +195,10 @@ result<std::uint64_t> repository::depth_of(const std::string& commit) const {
   return parse_number<std::uint64_t>(line.value());
 }
 
+result<std::string> repository::ancestor_of(const std::string& commit, std::uint64_t generations) const {
+  return line_of(git("rev-parse", {"--verify", commit + "~" + std::to_string(generations)}));
+}
+
 result<std::int64_t> repository::time_of(const std::string& commit) const {
   auto line = line_of(git("rev-list", {"--max-count=1", "--timestamp", commit, "--"}));
   if (!line)

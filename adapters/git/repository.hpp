@@ -31,6 +31,9 @@ public:
   /// How many commits the first-parent line from the root to this one has.
   result<std::uint64_t> depth_of(const std::string& commit) const;
 
+  /// The commit so many first parents before this one.
+  result<std::string> ancestor_of(const std::string& commit, std::uint64_t generations) const;
+
   /// Committer time, seconds since the Unix epoch.
   result<std::int64_t> time_of(const std::string& commit) const;
 

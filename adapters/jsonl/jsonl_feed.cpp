@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <string>
 #include <utility>
@@ -48,7 +49,7 @@ jsonl_feed::jsonl_feed(jsonl_source_options options, int standard_input)
     input_{options_.path, options_.follow, standard_input},
     buffer_{options_.max_line} {}
 
-result<void> jsonl_feed::open(std::optional<position> confirmed) {
+result<void> jsonl_feed::open(const resume_point& from) {
   if (options_.max_line == 0)
     return error{errc::invalid_argument, "a line must be allowed one byte at least", {{"max_line", "0"}}};
   if (auto opened = input_.open(); !opened)
@@ -60,40 +61,67 @@ result<void> jsonl_feed::open(std::optional<position> confirmed) {
   pass_until_.reset();
   finish_ = finish::none;
   failure_.reset();
-  if (!confirmed)
-    return success();
-  const auto place = line_stamp::from(confirmed->stamp);
-  if (!place)
-    return error{errc::wrong_owner, "the confirmed position was made by another source than a file of lines",
-      {{"position", to_string(*confirmed)}, {"path", options_.path.string()}}};
-  epoch_ = confirmed->epoch;
-  return input_.is_file() ? open_file(*confirmed, *place) : open_pipe(*confirmed, *place);
+  if (from.confirmed) {
+    if (!line_stamp::from(from.confirmed->stamp))
+      return error{errc::wrong_owner, "the confirmed position was made by another source than a file of lines",
+        {{"position", to_string(*from.confirmed)}, {"path", options_.path.string()}}};
+    epoch_ = from.confirmed->epoch;
+  }
+  return input_.is_file() ? open_file(from) : open_pipe(from);
 }
 
-result<void> jsonl_feed::open_file(const position& confirmed, const line_stamp& place) {
-  auto before = input_.find(place.offset, place.seam);
-  if (!before)
-    return std::move(before).error();
-  if (!before.value()) {
-    epoch_to_begin_ = epoch_ + 1;
+/// The bytes before that place, if the file has it.
+result<std::optional<std::string>> jsonl_feed::find(const position& at) const {
+  const auto place = line_stamp::from(at.stamp);
+  if (!place)
+    return std::optional<std::string>{};
+  return input_.find(place->offset, place->seam);
+}
+
+result<void> jsonl_feed::open_file(const resume_point& from) {
+  const auto& [confirmed, held] = from;
+  if (held && held->epoch > epoch_) { // that epoch began with the first line of a file: this one, or another
+    auto before = find(*held);
+    if (!before)
+      return std::move(before).error();
+    epoch_to_begin_ = held->epoch + (before.value() ? 0 : 1);
     return success();
   }
-  seq_ = confirmed.seq;
-  buffer_.restart(place.offset, *before.value());
+  std::optional<std::string> seam;
+  for (const auto& wanted : {held, confirmed}) {
+    if (!wanted || wanted->epoch != epoch_)
+      continue;
+    auto before = find(*wanted);
+    if (!before)
+      return std::move(before).error();
+    if (!before.value()) {
+      epoch_to_begin_ = epoch_ + 1;
+      return success();
+    }
+    seam = std::move(before).value();
+  }
+  if (confirmed) {
+    seq_ = confirmed->seq;
+    buffer_.restart(line_stamp::from(confirmed->stamp)->offset, *seam);
+  }
   return success();
 }
 
-result<void> jsonl_feed::open_pipe(const position& confirmed, const line_stamp& place) {
-  if (place.offset == 0) // nothing of it was confirmed
+result<void> jsonl_feed::open_pipe(const resume_point& from) {
+  const auto& known = from.confirmed ? from.confirmed : from.held;
+  const auto place = known ? line_stamp::from(known->stamp) : std::nullopt;
+  if (!known || (place && place->offset == 0 && (!from.held || from.held->epoch == epoch_))) // nothing of it was taken
     return success();
   switch (options_.on_restart) {
   case pipe_restart::refuse: break;
-  case pipe_restart::new_epoch: epoch_to_begin_ = epoch_ + 1; return success();
-  case pipe_restart::skip_confirmed: pass_until_ = confirmed; return success();
+  case pipe_restart::new_epoch: epoch_to_begin_ = std::max(epoch_, from.held ? from.held->epoch : 0) + 1; return success();
+  case pipe_restart::skip_confirmed:
+    pass_until_ = from.confirmed; // where nothing is confirmed, the sinks pass over what they hold
+    return success();
   }
   return error{errc::unsupported,
-    fmt::format("{} lines of a pipe are confirmed, and a pipe can't be read from there on", confirmed.seq),
-    {{"path", options_.path.string()}, {"position", to_string(confirmed)},
+    fmt::format("{} lines of a pipe were taken, and a pipe can't be read from there on", known->seq),
+    {{"path", options_.path.string()}, {"position", to_string(*known)},
       {"expected", "a file, a new state, or a choice: new_epoch or skip_confirmed"}}};
 }
 

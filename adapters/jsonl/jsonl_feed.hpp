@@ -27,7 +27,7 @@ public:
   /// @param standard_input what the path "-" stands for
   explicit jsonl_feed(jsonl_source_options options, int standard_input = 0);
 
-  result<void> open(std::optional<position> confirmed);
+  result<void> open(const resume_point& from);
 
   /// Returns what is ready, up to the limit, or waits until something is, as long as its patience lasts.
   result<turn> next(read_limit limit, std::chrono::milliseconds patience);
@@ -41,8 +41,9 @@ private:
   enum class finish { none, ended, next_file };
   struct gathering;
 
-  result<void> open_file(const position& confirmed, const line_stamp& place);
-  result<void> open_pipe(const position& confirmed, const line_stamp& place);
+  result<void> open_file(const resume_point& from);
+  result<void> open_pipe(const resume_point& from);
+  result<std::optional<std::string>> find(const position& at) const;
   std::optional<line_buffer::line> next_line();
   void pass_confirmed();
   std::optional<reading> gather(read_limit limit);

@@ -22,9 +22,9 @@ jsonl_source::~jsonl_source() {
   feed_->stop(); // the worker waits for the call that is running
 }
 
-task<result<void>> jsonl_source::open(self, std::optional<position> confirmed) {
+task<result<void>> jsonl_source::open(self, resume_point from) {
   auto feed = feed_;
-  auto call = files_->run([feed, confirmed] { return feed->open(confirmed); });
+  auto call = files_->run([feed, from] { return feed->open(from); });
   auto opened = co_await call;
   co_return opened;
 }

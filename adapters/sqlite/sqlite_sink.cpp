@@ -39,6 +39,14 @@ task<result<void>> sqlite_sink::flush(self) {
   co_return flushed;
 }
 
+task<result<void>> sqlite_sink::close(self) {
+  auto store = store_;
+  auto call = files_->run([store] { store->close(); });
+  co_await call;
+  auto closed = success();
+  co_return closed;
+}
+
 result<void> check(const sqlite_sink_options& options) {
   return sqlite_store::check(options);
 }

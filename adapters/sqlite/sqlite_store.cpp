@@ -43,6 +43,7 @@ result<sink_state> sqlite_store::open() {
     return std::move(opened).error();
   }
   sink_state state;
+  state.is_exact = true;
   state.committed = record_.committed;
   state.seeded_epoch = record_.seeded_epoch;
   // A backfill of an epoch that has passed is not worth ending: it would not say what is there now.
@@ -327,7 +328,6 @@ result<collection_table*> sqlite_store::table_of(std::string_view collection) {
   return last_table_;
 }
 
-/// What is not committed is rolled back.
 void sqlite_store::close() noexcept {
   last_table_ = nullptr;
   tables_.clear();

@@ -32,6 +32,9 @@ public:
 
   static result<void> check(const sqlite_sink_options& options);
 
+  /// What is not committed is rolled back.
+  void close() noexcept;
+
 private:
   lane_owner owner() const { return {options_.pipeline, options_.lane}; }
   result<void> open_database();
@@ -49,7 +52,6 @@ private:
   bool is_selected(std::string_view collection) const;
   result<collection_table*> table_of(std::string_view collection);
   result<void> restart_gone();
-  void close() noexcept;
 
   sqlite_sink_options options_;
   database database_;

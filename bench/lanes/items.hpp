@@ -14,7 +14,9 @@ namespace weir_bench {
 /// before, in turn. What is measured is the way, for Weir and its peers alike, and not the making of changes.
 class item_pool {
 public:
-  explicit item_pool(std::size_t payload_bytes, std::size_t envelopes_per_block = 1) : payload_bytes_{payload_bytes} {
+  explicit item_pool(std::size_t payload_bytes, std::size_t envelopes_per_block = 1)
+    : payload_bytes_{payload_bytes},
+      envelopes_per_block_{envelopes_per_block} {
     for (std::size_t index = 0; index < block_count; ++index) {
       std::vector<weir::envelope> envelopes;
       for (std::size_t number = 0; number < envelopes_per_block; ++number)
@@ -26,8 +28,8 @@ public:
 
   weir::batch make(std::uint64_t number, std::int64_t due_ns = 0) const {
     weir::batch made;
-    made.at = weir::position{1, number, {}, due_ns, true};
-    made.changes = block_of(number)->envelopes().size();
+    made.at.emplace(weir::position{1, number, {}, due_ns, true});
+    made.changes = envelopes_per_block_;
     made.envelopes = block_of(number);
     return made;
   }
@@ -45,6 +47,7 @@ private:
   const weir::block_ptr& block_of(std::uint64_t number) const noexcept { return blocks_[number % block_count]; }
 
   std::size_t payload_bytes_;
+  std::size_t envelopes_per_block_;
   std::vector<weir::block_ptr> blocks_;
 };
 

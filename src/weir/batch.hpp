@@ -34,22 +34,32 @@ struct batch {
   std::optional<std::string> walked = {}; ///< the last key that the snapshot has walked past: a backfill resumes after it
 
   bool is_snapshot() const noexcept { return request.has_value(); }
-  std::size_t size_in_bytes() const noexcept;
+  std::size_t size_in_bytes() const noexcept {
+    return sizeof(batch) + (envelopes ? envelopes->size_in_bytes() : 0) + (walked ? walked->size() : 0);
+  }
 };
 
 /// Follows the last snapshot batch of its request on the same lane: from here on the collections are complete.
 struct snapshot_complete {
   request_id request = {};
   std::vector<std::string> collections = {};
+
+  std::size_t size_in_bytes() const noexcept;
 };
 
 /// What a lane carries.
 using lane_item = std::variant<batch, snapshot_complete>;
 
-std::size_t size_in_bytes(const lane_item& item) noexcept;
+inline std::size_t size_in_bytes(const lane_item& item) noexcept {
+  const auto* carried = std::get_if<batch>(&item);
+  return carried != nullptr ? carried->size_in_bytes() : std::get_if<snapshot_complete>(&item)->size_in_bytes();
+}
 
 /// The item's position; null for snapshot batches and markers.
-const position* position_of(const lane_item& item) noexcept;
+inline const position* position_of(const lane_item& item) noexcept {
+  const auto* carried = std::get_if<batch>(&item);
+  return carried != nullptr && carried->at ? &*carried->at : nullptr;
+}
 
 /// Names a lane: one per sink (default), or one per sink and collection.
 struct lane_id {

@@ -69,7 +69,12 @@ public:
   /// Attaches one thing per owner, from any thread. False when that owner's is there already: then `held` is ended at once.
   bool attach(std::unique_ptr<block_attachment> held) const noexcept;
 
-  bool has_attachment_of(const void* owner) const noexcept;
+  bool has_attachment_of(const void* owner) const noexcept {
+    for (auto* one = attachments_.load(std::memory_order_acquire); one != nullptr; one = one->next_)
+      if (one->owner_ == owner)
+        return true;
+    return false;
+  }
 
 private:
   std::vector<envelope> envelopes_;

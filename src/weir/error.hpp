@@ -60,6 +60,7 @@ enum class errc : int {
   source_failed = 70,      ///< the source broke its promises or gave up
   sink_failed = 71,        ///< the sink gave up
   sequence_restarted = 72, ///< a source numbers from the start again without opening a new epoch
+  sink_behind = 73,        ///< the destination has lost what was confirmed to the source
 };
 
 /// The code's name as it is spelled in errc, for logs and JSON.

@@ -3,7 +3,6 @@
 #include <weir/batch.hpp>
 #include <weir/credit.hpp>
 #include <weir/lease.hpp>
-#include <weir/progress.hpp>
 #include <weir/ring.hpp>
 #include <weir/shared_item.hpp>
 
@@ -111,8 +110,25 @@ public:
   /// Calls `deliver(delivery)` for everything that may go to the consumer now.
   template <class F>
   void deliver(outlet out, std::uint64_t now, F&& emit) {
-    while (auto next = next_delivery(out, now))
-      emit(*next);
+    auto& to = outlets_[index(out)];
+    if (!to.attached || (out == outlet::main && stopped_))
+      return;
+    for (;;) {
+      const bool is_new = to.returned.empty();
+      if (is_new ? out != outlet::main || next_new_ == end() : to.returned.begin()->second > now)
+        return;
+      const auto sequence = is_new ? next_new_ : to.returned.begin()->first;
+      auto& lent = at(sequence);
+      if (!to.credit.may_send(lent.bytes))
+        return;
+      if (is_new)
+        ++next_new_;
+      else
+        to.returned.erase(to.returned.begin());
+      to.credit.spend(lent.bytes);
+      lent.state = entry_state::lent;
+      emit(delivery{to.leases.lend(sequence), sequence, ++lent.attempts, &*lent.item, &lent.item});
+    }
   }
 
   /// Whether anything was returned that only becomes due later: then the time given to deliver() matters.
@@ -133,12 +149,12 @@ public:
   const std::optional<position>& last_position() const noexcept { return last_position_; }
 
   /// No more than this is published and not acknowledged.
-  std::size_t held_items() const noexcept { return static_cast<std::size_t>(tracker_.end() - tracker_.prefix_end()); }
+  std::size_t held_items() const noexcept { return entries_.size(); }
   std::size_t held_bytes() const noexcept { return held_bytes_; }
 
   /// Items that joined the acknowledged prefix or were dropped, since the lane began.
-  std::uint64_t released_items() const noexcept { return tracker_.prefix_end(); }
-  std::uint64_t received_items() const noexcept { return tracker_.end(); }
+  std::uint64_t released_items() const noexcept { return first_; }
+  std::uint64_t received_items() const noexcept { return end(); }
 
   /// The lane stopped at this item, under dead_letter_policy::stop_lane.
   bool is_stopped() const noexcept { return stopped_; }
@@ -171,13 +187,14 @@ private:
   };
 
   static constexpr std::size_t index(outlet out) noexcept { return static_cast<std::size_t>(out); }
-  entry& at(std::uint64_t sequence) noexcept { return entries_[static_cast<std::size_t>(sequence - tracker_.prefix_end())]; }
+  entry& at(std::uint64_t sequence) noexcept { return entries_[static_cast<std::size_t>(sequence - first_)]; }
+  std::uint64_t end() const noexcept { return first_ + entries_.size(); }
 
   bool is_current(outlet out, std::uint64_t generation) noexcept;
-  std::optional<delivery> next_delivery(outlet out, std::uint64_t now);
-  void acknowledge(std::uint64_t sequence);
+  void acknowledge(std::uint64_t sequence, std::uint64_t count = 1);
   void keep_place(entry& done);
-  void pass_floor();
+  const position* place_of(std::uint64_t sequence) noexcept;
+  void settle();
   void settle_floor();
   void give_back(outlet out, std::uint64_t ordinal, std::uint64_t sequence, std::uint64_t due);
   void return_all(outlet out);
@@ -186,14 +203,13 @@ private:
   receiving_credit credit_;
   bool has_producer_ = false;
   std::uint64_t producer_generation_ = 0;
+  std::uint64_t first_ = 0;      // the sequence of the first entry
+  std::uint64_t prefix_end_ = 0; // everything below is acknowledged, and goes as soon as the event is handled
   ring<entry> entries_;
-  progress_tracker tracker_;
   std::uint64_t next_new_ = 0;
   std::uint64_t floor_end_ = 0; // everything below that has a position is acknowledged
   std::array<outlet_state, 2> outlets_;
   lane_floor floor_;
-  shared_item last_passed_; // what the floor passed last, until settle_floor() has read its position
-  shared_item last_ending_; // the same, of those that end a transaction
   std::optional<position> last_position_;
   std::size_t held_bytes_ = 0;
   std::size_t unacknowledged_ = 0;

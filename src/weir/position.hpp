@@ -53,13 +53,21 @@ struct position {
 
 /// Whether a lane may carry `next` after `last`: above it, or a further part of the transaction that `last` left open.
 /// (A transaction that is cut keeps its seq in every part; only its last part ends it.)
-bool may_follow(const position& last, const position& next) noexcept;
+inline bool may_follow(const position& last, const position& next) noexcept {
+  return next > last || (next == last && !last.ends_transaction);
+}
 
 /// Whether everything up to `wanted` is behind `reached`: an open part of a transaction does not cover its end.
-bool covers(const position& reached, const position& wanted) noexcept;
+inline bool covers(const position& reached, const position& wanted) noexcept {
+  if (reached == wanted)
+    return reached.ends_transaction || !wanted.ends_transaction;
+  return reached > wanted;
+}
 
 /// The one that covers less; the first of two that cover the same.
-const position& lesser(const position& left, const position& right) noexcept;
+inline const position& lesser(const position& left, const position& right) noexcept {
+  return covers(right, left) ? left : right;
+}
 
 /// "epoch:seq", for people.
 std::string to_string(const position& at);

@@ -73,8 +73,9 @@ public:
   }
 
 private:
+  // Apart, so that the usual case is short enough to be inlined.
   template <class... Args>
-  T& grow_and_emplace(Args&&... args) {
+  [[gnu::noinline]] T& grow_and_emplace(Args&&... args) {
     T added(std::forward<Args>(args)...); // first: it may be made from an element that moves
     grow();
     return emplace_back(std::move(added));

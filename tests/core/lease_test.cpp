@@ -19,6 +19,14 @@ numbers out_now(const lease_table& table) {
   return sequences;
 }
 
+/// For end_below(): what ended, one by one.
+auto note_in(numbers& ended) {
+  return [&ended](std::uint64_t sequence, std::uint64_t count) {
+    for (; count > 0; --count)
+      ended.push_back(sequence++);
+  };
+}
+
 } // namespace
 
 TEST_SUITE("lease") {
@@ -52,7 +60,7 @@ TEST_SUITE("lease") {
       table.lend(sequence);
     table.end(2, [](std::uint64_t) {});
     numbers ended;
-    auto note = [&](std::uint64_t sequence) { ended.push_back(sequence); };
+    auto note = note_in(ended);
     table.end_below(4, note);
     CHECK(ended == numbers{10, 11, 13});
     table.end_below(4, note);
@@ -100,7 +108,7 @@ TEST_SUITE("lease") {
           if (random.chance(30)) {
             numbers ended;
             numbers expected;
-            table.end_below(ordinal, [&](std::uint64_t sequence) { ended.push_back(sequence); });
+            table.end_below(ordinal, note_in(ended));
             for (std::uint64_t one = 0; one < ordinal && one < all.size(); ++one)
               if (std::exchange(all[one].second, false))
                 expected.push_back(all[one].first);

@@ -11,9 +11,10 @@
 /// A source in memory: ten thousand numbers, each a change of one of a hundred keys.
 class numbers final : public weir::source {
 public:
-  weir::task<weir::result<void>> open(weir::self, std::optional<weir::position> confirmed) override {
-    next_ = confirmed ? confirmed->seq + 1 : 1;
-    co_return weir::success();
+  weir::task<weir::result<void>> open(weir::self, weir::resume_point from) override {
+    next_ = from.confirmed ? from.confirmed->seq + 1 : 1;
+    auto opened = weir::success();
+    co_return opened;
   }
 
   weir::task<weir::result<std::optional<weir::reading>>> read(weir::self, weir::read_limit limit) override {
@@ -31,7 +32,8 @@ public:
 
   weir::task<weir::result<void>> confirm(weir::self, weir::position at) override {
     forgotten_ = at.seq; // a real source lets go of what lies behind
-    co_return weir::success();
+    auto confirmed = weir::success();
+    co_return confirmed;
   }
 
 private:

@@ -64,7 +64,8 @@ auto value_of(running_system& running, F function, Args... args) {
 weir::task<answer<batches>> open_and_read(
   weir::self me, source_ptr from, std::optional<weir::position> confirmed, std::size_t at_most) {
   batches read;
-  auto opening = from->open(me, confirmed);
+  weir::resume_point where{confirmed};
+  auto opening = from->open(me, where);
   auto opened = co_await std::move(opening);
   if (!opened)
     co_return answer<batches>{std::move(opened).error()};
@@ -117,7 +118,7 @@ weir::task<bool> confirms(weir::self me, source_ptr from, weir::position at) {
 }
 
 weir::task<> open_only(weir::self me, source_ptr from) {
-  auto opening = from->open(me, std::nullopt);
+  auto opening = from->open(me, {});
   auto opened = co_await std::move(opening);
   CHECK(opened);
 }

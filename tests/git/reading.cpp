@@ -32,7 +32,7 @@ weir::result<weir::git::history_reader> opened_history::open(
   auto from = weir::git::repository::open(options, interrupted_);
   if (!from)
     return std::move(from).error();
-  return weir::git::history_reader::open(std::move(from).value(), options, confirmed);
+  return weir::git::history_reader::open(std::move(from).value(), options, {confirmed});
 }
 
 std::vector<weir::batch> opened_history::read_to_head(const weir::read_limit& limit) {

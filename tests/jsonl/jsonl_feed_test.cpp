@@ -86,7 +86,7 @@ account read_all(jsonl_feed& feed, weir::read_limit limit = {}, std::chrono::mil
 
 account read_file_from(const jsonl_source_options& options, std::optional<weir::position> confirmed = {}) {
   jsonl_feed feed{options};
-  const auto opened = feed.open(confirmed);
+  const auto opened = feed.open({confirmed});
   REQUIRE(opened);
   return read_all(feed, {}, patience);
 }
@@ -251,7 +251,7 @@ TEST_CASE("a restart from any line goes on behind it, whatever the batches") {
       account pieces;
       while (!pieces.has_ended) {
         jsonl_feed feed{options};
-        REQUIRE(feed.open(pieces.at));
+        REQUIRE(feed.open({pieces.at}));
         for (auto reads = random.below(4); reads > 0; --reads) {
           const auto turn = feed.next({.changes = random.between(1, 5), .bytes = random.between(1, 2000)}, no_patience);
           REQUIRE(turn);
@@ -330,8 +330,8 @@ TEST_CASE("a position of another source is refused") {
   write_file(path, line("a"));
   jsonl_feed feed{{.path = path}};
   CHECK(
-    feed.open(weir::position{1, 5, weir::stamp::from("0123456789abcdef0123").value(), 0, true}).error() == errc::wrong_owner);
-  CHECK(feed.open(at(1, 5)).error() == errc::wrong_owner);
+    feed.open({weir::position{1, 5, weir::stamp::from("0123456789abcdef0123").value(), 0, true}}).error() == errc::wrong_owner);
+  CHECK(feed.open({at(1, 5)}).error() == errc::wrong_owner);
 }
 
 TEST_CASE("paths that can't be read are refused with their reason") {
@@ -457,7 +457,7 @@ TEST_CASE("a pipe with confirmed lines: refused, new, or skipped") {
     pipe_pair input;
     jsonl_feed feed{{.path = "-", .on_bad = bad_line_policy::dead_letter, .on_restart = on_restart}, input.reader()};
     account all;
-    if (auto opened = feed.open(confirmed); !opened) {
+    if (auto opened = feed.open({confirmed}); !opened) {
       all.failure = opened.error();
       return all;
     }

@@ -32,9 +32,9 @@ class told_source final : public weir::source {
 public:
   told_source(rows state, std::vector<weir::batch> changes) : state_{std::move(state)}, changes_{std::move(changes)} {}
 
-  task<result<void>> open(self, std::optional<position> confirmed) override {
+  task<result<void>> open(self, weir::resume_point from) override {
     auto opened = weir::success();
-    confirmed_ = confirmed;
+    confirmed_ = from.confirmed;
     co_return opened;
   }
 

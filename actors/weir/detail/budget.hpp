@@ -19,6 +19,8 @@ class shared_budget : public std::enable_shared_from_this<shared_budget> {
 public:
   explicit shared_budget(std::uint64_t limit) : machine_{limit} {}
 
+  bool has_charged(const block& carried) const noexcept { return carried.has_attachment_of(this); }
+
   /// Charges the block unless it is charged or there is no room. True when it may be published.
   bool try_charge(const block_ptr& charged);
 

@@ -20,7 +20,7 @@ struct ingest_parts {
   std::shared_ptr<source> from;
   std::shared_ptr<position_store> store; ///< may be null
   std::vector<std::string> lanes;
-  std::optional<position> confirmed;
+  resume_point from_here;
   read_limit limit;
   std::chrono::milliseconds confirm_every;
 };
@@ -33,7 +33,9 @@ struct sink_parts {
   std::string name;
   std::shared_ptr<sink> destination;
   sink_policy policy;
-  std::function<void(result<void>)> on_opened; ///< called once, after the first open()
+  std::optional<position> confirmed;                         ///< what the source won't bring again
+  std::function<void(result<sink_state>)> on_opened;         ///< called once, after the first open()
+  std::function<void(const std::string&, error)> on_failing; ///< the engine ends for good before its lane does
 };
 
 /// A sink engine: opens the destination, asks for a backfill where it is not seeded, writes what its lane delivers, flushes,

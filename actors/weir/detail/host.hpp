@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::detail {
@@ -193,7 +194,9 @@ public:
   endpoint_address add(endpoint& one);
   void remove(endpoint& one) noexcept;
   void flush_later(endpoint& one);
-  endpoint* find(endpoint_address to) noexcept;
+  endpoint* find(endpoint_address to) noexcept {
+    return to.slot < slots_.size() && slots_[to.slot].generation == to.generation ? slots_[to.slot].held : nullptr;
+  }
   void deliver(control_message& message);
   void deliver(data_message& message);
 
@@ -225,6 +228,8 @@ public:
   void finish_message(bool mailbox_is_empty);
   void on_turn() noexcept { turn_requested_ = false; }
 
+  /// Counts an answer that found nobody who waits for it.
+  void drop_late() noexcept { ++late_messages_; }
   std::uint64_t late_messages() const noexcept { return late_messages_; }
   const std::string& name() const noexcept { return name_; }
   std::string unique_name() const { return name_ + "#" + std::to_string(id_); }
@@ -278,6 +283,11 @@ private:
   clock::time_point wheel_start_;
   std::vector<clock::time_point> armed_; // calls of on_timer() under way, the earliest last
 };
+
+inline void endpoint::flush_later() noexcept {
+  if (!std::exchange(flush_wanted_, true))
+    owner_->flush_later(*this);
+}
 
 class join_waiter : public waiter {
 public:

@@ -67,8 +67,17 @@ public:
   producer_end(host& owner, std::shared_ptr<const lane_link> link);
   ~producer_end() override;
 
-  /// Enqueues at once if nobody waits and there is room. Nothing: it has to wait, `item` is untouched.
-  std::optional<result<void>> try_enqueue(shared_item& item);
+  /// Enqueues at once if nobody waits and there is room; otherwise `item` is untouched, and `failure` says what is wrong.
+  enum class offer : std::uint8_t { enqueued, has_to_wait, failed };
+  offer try_enqueue(shared_item& item, std::optional<error>& failure) {
+    const auto* carried = std::get_if<batch>(&*item);
+    const bool is_usual = generation_ && !ended_ && line_.empty() && carried != nullptr && is_next_live(*carried)
+                          && credit_.may_send(item.bytes()) && is_charged(*carried);
+    if (!is_usual)
+      return try_enqueue_any(item, failure);
+    enqueue(std::move(item));
+    return offer::enqueued;
+  }
 
   /// Joins the line, or is refused with too_many_waiters (then it is not settled).
   std::optional<error> join(publication& waiting);
@@ -82,11 +91,39 @@ public:
 
 private:
   static constexpr std::size_t max_waiters = 1024;
-  static constexpr std::size_t items_per_message = 64;
 
+  offer try_enqueue_any(shared_item& item, std::optional<error>& failure);
+
+  /// What nearly every item is: a live batch behind the last one.
+  bool is_next_live(const batch& carried) const noexcept {
+    return carried.at && !carried.request && !carried.walked && last_ && may_follow(*last_, *carried.at);
+  }
+  bool is_charged(const batch& carried) const noexcept {
+    return !carried.envelopes || !link_->budget || link_->budget->has_charged(*carried.envelopes);
+  }
   std::optional<error> find_fault(const shared_item& item) const;
   bool may_enqueue(const shared_item& item);
-  void enqueue(shared_item item);
+  void enqueue(shared_item&& item) {
+    if (const auto* at = item.at()) {
+      if (!last_)
+        last_.emplace();
+      last_->epoch = at->epoch;
+      last_->seq = at->seq;
+      last_->ends_transaction = at->ends_transaction; // the rest decides nothing, and is larger
+    }
+    credit_.spend(item.bytes());
+    probed_ = false;
+    if (!outgoing_)
+      begin_message();
+    outgoing_->items.push_back(std::move(item));
+    ++next_sequence_;
+    link_->gauge->published.fetch_add(1, std::memory_order_release);
+    if (outgoing_->items.size() >= items_per_message)
+      send_outgoing(); // no more than that: enqueue() may be a part of pump()
+    else
+      flush_later();
+  }
+  void begin_message();
   void pump();
   void send_outgoing();
   void stop(errc reason);
@@ -103,6 +140,7 @@ private:
   std::uint64_t next_sequence_ = 0;
   std::optional<position> last_;
   std::shared_ptr<published_items> outgoing_;
+  std::size_t last_outgoing_ = 0; // how many the last message carried
   std::deque<publication*> line_;
   std::vector<attach_operation*> attaching_;
   std::optional<byte_budget::ticket> budget_ticket_; // of the first in line
@@ -115,9 +153,13 @@ public:
   consumer_end(host& owner, std::shared_ptr<const lane_link> link, end_role role, credit window);
   ~consumer_end() override;
 
-  bool has_ready() const noexcept { return !ready_.empty(); }
-  std::uint64_t next_bytes() const noexcept;
+  bool has_ready() const noexcept { return ready_items_ > 0; }
+  std::size_t ready_items() const noexcept { return ready_items_; }
+  std::uint64_t next_bytes() const noexcept { return next().item.bytes(); }
   weir::delivery<lane_item> take();
+
+  /// Adds what is ready, up to so many items and so many bytes; the first of all may be larger.
+  void take_ready(std::vector<weir::delivery<lane_item>>& into, std::size_t max_items, std::uint64_t max_bytes);
 
   /// Why nothing more comes; nothing while something may.
   std::optional<error> end() const;
@@ -131,6 +173,9 @@ public:
   result<void> acknowledge_through(std::uint64_t ordinal);
   result<void> give_back(std::uint64_t ordinal, std::uint64_t bytes, std::uint64_t after_ms);
 
+  /// Neither acknowledged nor returned.
+  bool holds(std::uint64_t ordinal) const noexcept { return progress_.is_open(ordinal); }
+
   const lane_id& lane() const noexcept { return link_->id; }
 
   void on_control(control& message) override;
@@ -143,6 +188,9 @@ private:
     std::size_t next = 0;
   };
 
+  const delivered_items::one& next() const noexcept { return ready_[0].items[ready_[0].next]; }
+  void pass(arrived& first, std::size_t count) noexcept;
+  void clear_ready() noexcept;
   bool is_stale() const noexcept;
   void complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged);
   void discard_ready();
@@ -164,6 +212,7 @@ private:
   std::uint64_t acknowledged_below_ = 0;
   std::uint64_t returns_ = 0;
   ring<arrived> ready_; // none of them empty
+  std::size_t ready_items_ = 0;
   std::vector<std::uint64_t> out_of_order_;
   std::deque<receive_operation*> receivers_;
   std::vector<attach_operation*> attaching_;

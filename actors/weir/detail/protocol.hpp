@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -137,14 +139,35 @@ struct control_message {
   control what;
 };
 
-/// To the watermark actor. A lane's floors are cumulative; a reader has one watch at a time.
+/// To the watermark actor. At most one move_floor of each lane is under way; a reader has one watch at a time.
 struct add_floor {
   std::uint64_t lane;
   lane_floor start;
 };
+/// A lane's newest floor on its way to the watermark: one message at a time, however often it moves meanwhile.
+class floor_report {
+public:
+  /// True when nothing is under way: then a message must be sent.
+  bool put(const lane_floor& newest) {
+    const std::lock_guard lock{mutex_};
+    newest_ = newest;
+    return !std::exchange(under_way_, true);
+  }
+
+  lane_floor take() {
+    const std::lock_guard lock{mutex_};
+    under_way_ = false;
+    return newest_;
+  }
+
+private:
+  std::mutex mutex_;
+  lane_floor newest_;
+  bool under_way_ = false;
+};
 struct move_floor {
   std::uint64_t lane;
-  lane_floor floor;
+  std::shared_ptr<floor_report> report;
 };
 struct retire_floor {
   std::uint64_t lane;
@@ -206,6 +229,9 @@ struct data_message {
   endpoint_address to;
   std::shared_ptr<parcel> items;
 };
+
+/// At most so many items are gathered into one message: what a message costs is then less than a hundredth of each item.
+inline constexpr std::size_t items_per_message = 256;
 
 /// Producer → lane.
 class published_items final : public parcel {

@@ -58,7 +58,7 @@ public:
   /// Ends the child processes and waits until no call runs any more.
   ~git_source() override;
 
-  task<result<void>> open(self me, std::optional<position> confirmed) override;
+  task<result<void>> open(self me, resume_point from) override;
   task<result<std::optional<reading>>> read(self me, read_limit limit) override;
   task<result<void>> confirm(self me, position at) override;
   task<result<snapshot_chunk>> snapshot(self me, snapshot_query query) override;

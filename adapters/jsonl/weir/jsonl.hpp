@@ -93,7 +93,7 @@ public:
 
   /// Fails with not_found, permission_denied, invalid_argument (a directory), io_failed, wrong_owner (the confirmed position
   /// was made by another source), unsupported (see pipe_restart).
-  task<result<void>> open(self me, std::optional<position> confirmed) override;
+  task<result<void>> open(self me, resume_point from) override;
 
   /// Fails with bad_record under bad_line_policy::stop, source_failed where skip_confirmed finds other lines than it should,
   /// io_failed, and cancelled when the coroutine is asked to stop.

@@ -64,6 +64,7 @@ public:
   /// refuses. After a failure nothing that was not flushed is there.
   task<result<write_outcome>> write(self me, std::vector<lane_item> items) override;
   task<result<void>> flush(self me) override;
+  task<result<void>> close(self me) override;
 
 private:
   std::shared_ptr<sqlite_store> store_;

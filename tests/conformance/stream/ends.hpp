@@ -150,8 +150,8 @@ weir::lane_figures figures_of(const weir::stream& over, const weir::lane_id& lan
 
 /// The code of what went wrong; absent when nothing did.
 template <class T>
-std::optional<weir::errc> fault(const weir::result<T>& outcome) {
-  return outcome ? std::nullopt : std::optional{outcome.error().code()};
+std::optional<weir::errc> fault(const weir::result<T>& ended) {
+  return ended ? std::nullopt : std::optional{ended.error().code()};
 }
 
 inline std::vector<std::uint64_t> seqs(const std::vector<arrival>& all) {
