@@ -341,6 +341,71 @@ TEST_CASE("a position that is not this history's opens an epoch") {
   CHECK(history.read_to_head().empty());
 }
 
+TEST_CASE("what a destination holds is numbered alike again only where the history still has it") {
+  scratch_directory directory;
+  small_repository repository{directory.path()};
+  std::vector<std::string> commits;
+  for (const auto* content : {"1", "2", "3", "4"})
+    commits.push_back(repository.commit({{"file", "100644", content}}));
+  const auto options = options_for(repository.path());
+  const auto place_of = [&](std::size_t number, std::uint64_t epoch) {
+    return position_of(repository.path(), commits[number], epoch);
+  };
+  // Where it ends (an epoch that is opened ends where it begins), and how many changes came.
+  std::uint64_t changes = 0;
+  const auto end_of = [&](const weir::resume_point& where) {
+    opened_history history{options, where};
+    const auto read = history.read_to_head();
+    changes = 0;
+    for (const auto& one : read)
+      changes += one.changes;
+    return *read.back().at;
+  };
+  // Held and not confirmed: it comes again, under the same numbers.
+  CHECK(end_of({{}, place_of(2, 1)}) == place(1, 4));
+  CHECK(changes == 4);
+  CHECK(end_of({place_of(0, 1), place_of(2, 1)}) == place(1, 4));
+  CHECK(changes == 3);
+  // A destination that is behind does not matter here.
+  CHECK(end_of({place_of(1, 2), place_of(2, 1)}) == place(2, 4));
+  CHECK(changes == 2);
+  // An epoch that was opened, and never confirmed: whatever it was, this one is another.
+  CHECK(end_of({place_of(1, 1), place_of(3, 2)}) == place(3, 4));
+  CHECK(end_of({{}, place_of(3, 7)}) == place(8, 4));
+  // The history that it was numbered from is gone, though what was confirmed of it is not.
+  const auto held = place_of(3, 1);
+  repository.reset(commits[1]);
+  for (const auto* content : {"5", "6"})
+    commits.push_back(repository.commit({{"file", "100644", content}}));
+  CHECK(end_of({place_of(1, 1), held}) == place(2, 4));
+  CHECK(end_of({{}, held}) == place(2, 4));
+  auto other = held;
+  other.stamp = {};
+  CHECK(end_of({{}, other}) == place(2, 4)); // made by who knows whom
+  auto higher = held;
+  higher.seq = 40;
+  CHECK(end_of({{}, higher}) == place(2, 4));
+}
+
+TEST_CASE("a history that is rewritten while it is followed, and pruned, opens an epoch") {
+  scratch_directory directory;
+  small_repository repository{directory.path()};
+  const auto root = repository.commit({{"file", "100644", "1"}});
+  repository.commit({{"file", "100644", "2"}});
+  auto options = options_for(repository.path());
+  options.follow = true;
+  opened_history history{options};
+  CHECK(*history.read_to_head().back().at == place(1, 2));
+  repository.reset(root);
+  repository.commit({{"file", "100644", "3"}});
+  git(repository.path(), {"reflog", "expire", "--expire=now", "--all"});
+  git(repository.path(), {"gc", "--quiet", "--prune=now"});
+  const auto read = history.read();
+  REQUIRE(read.has_value());
+  REQUIRE(read.value().is == state::ready);
+  CHECK(*read.value().live.at == place(2, 2));
+}
+
 TEST_CASE("deepening a shallow clone moves every commit, and so opens an epoch") {
   scratch_directory directory;
   small_repository repository{directory / "whole"};

@@ -24,15 +24,15 @@ std::string member_of(const std::string& payload, const std::string& name) {
 
 } // namespace
 
-opened_history::opened_history(const weir::git_options& options, const std::optional<weir::position>& confirmed)
-  : reader{open(options, confirmed)} {}
+opened_history::opened_history(const weir::git_options& options, const weir::resume_point& where)
+  : reader{open(options, where)} {}
 
 weir::result<weir::git::history_reader> opened_history::open(
-  const weir::git_options& options, const std::optional<weir::position>& confirmed) const {
+  const weir::git_options& options, const weir::resume_point& where) const {
   auto from = weir::git::repository::open(options, interrupted_);
   if (!from)
     return std::move(from).error();
-  return weir::git::history_reader::open(std::move(from).value(), options, {confirmed});
+  return weir::git::history_reader::open(std::move(from).value(), options, where);
 }
 
 std::vector<weir::batch> opened_history::read_to_head(const weir::read_limit& limit) {

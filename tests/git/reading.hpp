@@ -21,7 +21,9 @@ class opened_history {
   weir::git::interruption interrupted_; // outlives the reader
 
 public:
-  explicit opened_history(const weir::git_options& options, const std::optional<weir::position>& confirmed = {});
+  explicit opened_history(const weir::git_options& options, const std::optional<weir::position>& confirmed = {})
+    : opened_history{options, weir::resume_point{confirmed}} {}
+  opened_history(const weir::git_options& options, const weir::resume_point& where);
 
   /// Reads until the ref's newest commit, or for one batch. Fails the test case on an error.
   std::vector<weir::batch> read_to_head(const weir::read_limit& limit = {});
@@ -30,8 +32,7 @@ public:
   weir::result<weir::git::history_reader> reader;
 
 private:
-  weir::result<weir::git::history_reader> open(
-    const weir::git_options& options, const std::optional<weir::position>& confirmed) const;
+  weir::result<weir::git::history_reader> open(const weir::git_options& options, const weir::resume_point& where) const;
 };
 
 /// One transaction, put together again from its parts.

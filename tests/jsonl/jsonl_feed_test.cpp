@@ -84,9 +84,10 @@ account read_all(jsonl_feed& feed, weir::read_limit limit = {}, std::chrono::mil
   }
 }
 
-account read_file_from(const jsonl_source_options& options, std::optional<weir::position> confirmed = {}) {
+account read_file_from(
+  const jsonl_source_options& options, std::optional<weir::position> confirmed = {}, std::optional<weir::position> held = {}) {
   jsonl_feed feed{options};
-  const auto opened = feed.open({confirmed});
+  const auto opened = feed.open({confirmed, held});
   REQUIRE(opened);
   return read_all(feed, {}, patience);
 }
@@ -307,6 +308,41 @@ TEST_CASE("a file that is not what was confirmed is read from its start, in a ne
   }
 }
 
+TEST_CASE("what a destination holds is numbered alike again only where the file still has it") {
+  const scratch_directory scratch;
+  const auto path = scratch / "changes.jsonl";
+  const auto other = scratch / "other.jsonl";
+  write_file(path, line("a"));
+  const auto first = read_file_from({.path = path});
+  append_to_file(path, line("b") + line("c"));
+  const auto held = read_file_from({.path = path}).at;
+  write_file(other, line("a") + line("x") + line("y") + line("z"));
+  const jsonl_source_options same{.path = path};
+  const jsonl_source_options another{.path = other};
+  // Held and not confirmed: it comes again, under the same numbers.
+  CHECK(read_file_from(same, {}, held).keys == strings{"1:1 a", "1:2 b", "1:3 c"});
+  CHECK(read_file_from(same, first.at, held).keys == strings{"1:2 b", "1:3 c"});
+  // These lines are others, though what is confirmed is theirs, or nothing.
+  for (const auto& confirmed : {std::optional<weir::position>{}, first.at}) {
+    const auto all = read_file_from(another, confirmed, held);
+    CHECK(all.epochs == strings{"2:0"});
+    CHECK(all.keys == strings{"2:1 a", "2:2 x", "2:3 y", "2:4 z"});
+  }
+  // An epoch that was opened, and never confirmed: the same one again for the same file.
+  auto later = *held;
+  later.epoch = 5;
+  const auto again = read_file_from(same, first.at, later);
+  CHECK(again.epochs == strings{"5:0"});
+  CHECK(again.keys == strings{"5:1 a", "5:2 b", "5:3 c"});
+  CHECK(read_file_from(another, first.at, later).epochs == strings{"6:0"});
+  later.stamp = {}; // made by who knows whom
+  CHECK(read_file_from(same, {}, later).epochs == strings{"6:0"});
+  // A destination that is behind does not matter here.
+  auto confirmed = *first.at;
+  confirmed.epoch = 3;
+  CHECK(read_file_from(same, confirmed, held).keys == strings{"3:2 b", "3:3 c"});
+}
+
 TEST_CASE("a last line that was read without its line feed may get it later, and nothing else") {
   const scratch_directory scratch;
   const auto path = scratch / "changes.jsonl";
@@ -453,11 +489,12 @@ TEST_CASE("a waiting read is ended by stop()") {
 
 TEST_CASE("a pipe with confirmed lines: refused, new, or skipped") {
   const auto content = line("a") + "\nbad\n" + line("b");
-  const auto run = [&](std::string_view bytes, pipe_restart on_restart, std::optional<weir::position> confirmed) {
+  const auto run = [&](std::string_view bytes, pipe_restart on_restart, std::optional<weir::position> confirmed,
+                     std::optional<weir::position> held = {}) {
     pipe_pair input;
     jsonl_feed feed{{.path = "-", .on_bad = bad_line_policy::dead_letter, .on_restart = on_restart}, input.reader()};
     account all;
-    if (auto opened = feed.open({confirmed}); !opened) {
+    if (auto opened = feed.open({confirmed, held}); !opened) {
       all.failure = opened.error();
       return all;
     }
@@ -478,6 +515,14 @@ TEST_CASE("a pipe with confirmed lines: refused, new, or skipped") {
   // A pipeline that was stopped before the first line of it came: nothing is confirmed of that pipe.
   CHECK(run(line("c"), pipe_restart::refuse, weir::position{2, 0, weir::line_stamp::of(0, "").to_stamp(), 0, true}).keys
         == strings{"2:1 c"});
+
+  // Nothing is confirmed, but a destination holds lines of a pipe: of this one, or another.
+  CHECK(run(content, pipe_restart::refuse, {}, before.at).failure.value() == errc::unsupported);
+  CHECK(run(line("c"), pipe_restart::new_epoch, {}, before.at).keys == strings{"2:1 c"});
+  CHECK(run(content, pipe_restart::skip_confirmed, {}, before.at).keys == before.keys);
+  auto later = *before.at;
+  later.epoch = 4;
+  CHECK(run(line("c"), pipe_restart::new_epoch, before.at, later).epochs == strings{"5:0"});
 
   const auto skipped = run(content + line("c"), pipe_restart::skip_confirmed, before.at);
   CHECK(skipped.keys == strings{"1:5 c"});
