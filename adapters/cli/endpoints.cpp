@@ -128,11 +128,13 @@ state_owner owner_of(const config& from) {
   return owner;
 }
 
+config_errors check_source(const config& from) {
+  const auto checked = std::visit([](const auto& options) { return check(options); }, from.source.from);
+  return checked ? config_errors{} : config_errors{source_error(from, checked.error())};
+}
+
 config_errors check_endpoints(const config& from) {
-  config_errors errors;
-  const auto source_checked = std::visit([](const auto& options) { return check(options); }, from.source.from);
-  if (!source_checked)
-    errors.push_back(source_error(from, source_checked.error()));
+  auto errors = check_source(from);
   for (std::size_t index = 0; index < from.sinks.size(); ++index)
     if (const auto checked = check_sink(from, from.sinks[index]); !checked)
       errors.push_back(sink_error(from, index, checked.error()));

@@ -12,8 +12,8 @@
 class numbers final : public weir::source {
 public:
   weir::task<weir::result<void>> open(weir::self, weir::resume_point from) override {
-    next_ = from.confirmed ? from.confirmed->seq + 1 : 1;
     auto opened = weir::success();
+    next_ = from.confirmed ? from.confirmed->seq + 1 : 1;
     co_return opened;
   }
 
@@ -31,8 +31,8 @@ public:
   }
 
   weir::task<weir::result<void>> confirm(weir::self, weir::position at) override {
-    forgotten_ = at.seq; // a real source lets go of what lies behind
     auto confirmed = weir::success();
+    forgotten_ = at.seq; // a real source lets go of what lies behind
     co_return confirmed;
   }
 

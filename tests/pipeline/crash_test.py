@@ -13,8 +13,41 @@ import time
 
 import programs
 
-KILLS = 50
+KILLS = 50  # of runs that had work left
 COMMITS = 2200
+
+
+class faulty(Exception):
+    pass
+
+
+def run_and_kill(weir, config, audit, all_changes, chance):
+    """One run that is killed somewhere. True when that interrupted it."""
+    at = chance.random()
+    run = subprocess.Popen([weir, "run", "--quiet", str(config)])
+    if at < 0.25:
+        time.sleep(at / 4)  # in its beginnings
+    else:
+        # When the audit file has grown: somewhere in the middle of the work.
+        size = audit.stat().st_size if audit.exists() else 0
+        more = chance.randrange(1, all_changes // 10) * 150
+        while run.poll() is None and (not audit.exists() or audit.stat().st_size < size + more):
+            time.sleep(0.0005)
+    run.send_signal(signal.SIGKILL)
+    code = run.wait()
+    if code not in (0, -signal.SIGKILL):
+        raise faulty(f"weir run ended by itself with {code}")
+    return code == -signal.SIGKILL and (not audit.exists() or audit.read_bytes().count(b"\n") < all_changes)
+
+
+def run_to_the_end(weir, config, repository, expected):
+    subprocess.run([weir, "run", "--quiet", str(config)], check=True)
+    table = programs.differences(programs.tree_of(repository), programs.table_of(config.parent / "files.db"))
+    if table:
+        raise faulty(f"the table against git ls-tree: {table}")
+    audit = programs.differences(expected, programs.audited(config.parent / "audit.jsonl"))
+    if audit:
+        raise faulty(f"the audit file against git log: {audit}")
 
 
 def main():
@@ -26,36 +59,22 @@ def main():
         repository = pathlib.Path(directory) / "repository"
         subprocess.run([make_history, str(repository), "--commits", str(COMMITS), "--seed", str(seed % 1000)], check=True)
         expected = programs.changes_of(repository)
-        config = programs.configuration(directory, repository, max_changes=chance.choice([1, 7, 64, 512]))
-        audit = pathlib.Path(directory) / "audit.jsonl"
-        step = max(1, len(expected) // KILLS)
-        for kill in range(KILLS):
-            killed_at = chance.random()
-            run = subprocess.Popen([weir, "run", "--quiet", str(config)])
-            if killed_at < 0.25:
-                time.sleep(killed_at / 4)  # in its beginnings
-            else:
-                # When the audit file has grown: somewhere in the middle of the work.
-                size = audit.stat().st_size if audit.exists() else 0
-                more = chance.randrange(1, 2 * step) * 150
-                while run.poll() is None and (not audit.exists() or audit.stat().st_size < size + more):
-                    time.sleep(0.0005)
-            run.send_signal(signal.SIGKILL)
-            code = run.wait()
-            if code not in (0, -signal.SIGKILL):
-                sys.exit(f"after kill {kill}: weir run ended by itself with {code}")
-        subprocess.run([weir, "run", "--quiet", str(config)], check=True)
-
-        faults = {
-            "the table against git ls-tree": programs.differences(
-                programs.tree_of(repository), programs.table_of(pathlib.Path(directory) / "files.db")
-            ),
-            "the audit file against git log": programs.differences(expected, programs.audited(audit)),
-        }
-        for what, difference in faults.items():
-            print(f"{what}: {difference or 'equal'}")
-        print(f"{KILLS} kills, {len(expected)} changes")
-        sys.exit(1 if any(faults.values()) else 0)
+        kills, rounds = 0, 0
+        # However fast it is: when the work is done before it was interrupted often enough, it is done once more from nothing.
+        while kills < KILLS:
+            rounds += 1
+            place = pathlib.Path(directory) / f"round-{rounds}"
+            place.mkdir()
+            config = programs.configuration(place, repository, max_changes=chance.choice([1, 7, 64, 512]))
+            try:
+                before = kills
+                while kills < KILLS and run_and_kill(weir, config, place / "audit.jsonl", len(expected), chance):
+                    kills += 1
+                run_to_the_end(weir, config, repository, expected)
+            except faulty as fault:
+                sys.exit(f"round {rounds}, after kill {kills}: {fault}")
+            print(f"round {rounds}: {kills - before} kills, table and audit file equal", flush=True)
+        print(f"{kills} kills, {len(expected)} changes")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import subprocess
 Change = collections.namedtuple("Change", "commit key mode blob")  # mode and blob are None where the key was deleted
 
 
-def git(repository, *arguments):
+def git(repository, *arguments, stdin=b""):
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(repository), "GIT_CONFIG_NOSYSTEM": "1"}
     return subprocess.run(
-        ["git", "-C", str(repository), *arguments], check=True, stdout=subprocess.PIPE, env=environment
+        ["git", "-C", str(repository), *arguments], check=True, input=stdin, stdout=subprocess.PIPE, env=environment
     ).stdout
 
 

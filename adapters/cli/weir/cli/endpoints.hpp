@@ -26,6 +26,9 @@ state_owner owner_of(const config& from);
 /// nothing.
 config_errors check_endpoints(const config& from);
 
+/// The same for the source alone.
+config_errors check_source(const config& from);
+
 /// For people: "git /srv/site at main", "sqlite /srv/files.db".
 std::string described_source(const config& from);
 std::string described_sink(const sink_config& one);
