@@ -21,7 +21,7 @@ struct ingest_state {
   std::optional<position> offered;                  // the last live position that has its place in every lane
   std::optional<position> confirmed;
   std::vector<delivery<request>> deferred; // requests that wait for a position to be offered
-  std::optional<child> reading_on;
+  std::optional<self> me;                  // the engine's first coroutine
   std::optional<error> failure;
   bool stopping = false;
 
@@ -30,8 +30,7 @@ struct ingest_state {
     if (failure || why == errc::cancelled)
       return;
     failure = std::move(why);
-    if (reading_on)
-      reading_on->request_stop();
+    me->request_stop(); // whoever reads, and whoever reads a chunk while the reader waits at the gate
   }
 
   /// Null where the lane was retired, or is none of this pipeline's.
@@ -250,6 +249,23 @@ task<> keep_confirming(self me, state_ptr state) {
   }
 }
 
+task<> open_source(self me, state_ptr state) {
+  auto opening = state->parts.from->open(me, state->parts.from_here);
+  auto opened = co_await std::move(opening);
+  if (!opened)
+    state->fail(std::move(opened).error());
+}
+
+/// The source has ended by itself: what waits for a position that it did not reach is never served.
+void refuse_deferred(ingest_state& state) {
+  if (state.stopping)
+    return;
+  for (const auto& one : state.deferred)
+    if (state.lane_of(one.item().sink) != nullptr)
+      state.fail(error{errc::source_failed, "the source ended before a position that a sink holds, and can't fill it",
+        {{"sink", one.item().sink}, {"holds", to_string(*one.item().not_before)}}});
+}
+
 /// Everything published is acknowledged; where nobody asked us to stop, every backfill is served too.
 bool is_done(const ingest_state& state) {
   if (!state.stopping)
@@ -266,6 +282,7 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
   auto state = std::make_shared<ingest_state>();
   state->shared = std::move(shared);
   state->parts = std::move(parts);
+  state->me = me;
   state->offered = state->confirmed = state->parts.from_here.confirmed;
   for (const auto& name : state->parts.lanes) {
     auto lane = state->shared->over.lane(name);
@@ -275,20 +292,21 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
     }
     state->lanes.emplace(name, lane.value().producer());
   }
-  auto opening = state->parts.from->open(me, state->parts.from_here);
-  auto opened = co_await std::move(opening);
-  if (!opened)
-    state->fail(std::move(opened).error());
+  const auto opening = me.spawn(open_source, state); // not shielded: a source that can't open yet may wait for long
+  auto opened = opening.join();
+  auto open_ended = co_await opened;
+  (void)open_ended;
 
   const auto confirming = me.spawn_shielded(keep_confirming, state);
   const auto serving = me.spawn(serve_requests, state);
   if (!state->failure) {
-    state->reading_on = me.spawn(read_and_publish, state);
-    auto joining = state->reading_on->join();
+    const auto reading_on = me.spawn(read_and_publish, state);
+    auto joining = reading_on.join();
     auto joined = co_await joining;
     (void)joined;
   }
   while (!state->failure && !is_done(*state)) {
+    refuse_deferred(*state);
     auto pausing = me.sleep(10ms);
     auto paused = co_await pausing;
     (void)paused;

@@ -128,20 +128,20 @@ result<void> producer<lane_item>::try_publish(lane_item& item) {
 // publish_all -----------------------------------------------------------------------------------------------------------------
 
 struct publish_all_operation::offered final : detail::publication {
-  offered(publish_all_operation& owner, std::size_t index, shared_item copy)
+  offered(publish_all_operation& operation, std::size_t number, shared_item copy)
     : publication{std::move(copy)},
-      owner_{owner},
-      index_{index} {}
+      owner{operation},
+      index{number} {}
 
   using publication::withdraw;
 
   void on_settled(std::optional<error> failure) noexcept override {
-    owner_.failures_[index_] = std::move(failure);
-    owner_.on_settled();
+    owner.failures_[index] = std::move(failure);
+    owner.on_settled();
   }
 
-  publish_all_operation& owner_;
-  std::size_t index_;
+  publish_all_operation& owner;
+  std::size_t index;
 };
 
 publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item&& item)
@@ -208,7 +208,7 @@ void publish_all_operation::on_settled() noexcept {
 void publish_all_operation::on_stop() noexcept {
   for (auto& one : waiting_)
     if (one->withdraw())
-      failures_[one->index_] = stopped();
+      failures_[one->index] = stopped();
   unsettled_ = 0;
   resume_soon();
 }

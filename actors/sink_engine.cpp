@@ -84,7 +84,8 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
   if (has_lost_something && engine->parts.confirmed
       && !(engine->committed && covers(*engine->committed, *engine->parts.confirmed)))
     engine->committed = engine->parts.confirmed;
-  const auto epoch = engine->committed ? engine->committed->epoch : 1;
+  const auto& known = engine->committed ? engine->committed : engine->parts.confirmed;
+  const auto epoch = known ? known->epoch : 1;
   auto asking = ask_for_backfill(me, engine, epoch, has_lost_something ? std::nullopt : holds.unfinished);
   auto asked = co_await std::move(asking);
   if (!asked)

@@ -54,17 +54,17 @@ public:
   /// Completes when everything up to `wanted` is acknowledged by every lane: the fence behind which a reader sees its own write
   /// in every sink. Fails with timed_out.
   watermark_operation reaches(position wanted, deadline until = deadline::never()) const {
-    return make(detail::watch::until::watermark_covers, std::move(wanted), until);
+    return make(detail::watch::until::watermark_covers, wanted, until);
   }
 
   /// Completes when the watermark is another than `last`.
   watermark_operation changed(std::optional<position> last, deadline until = deadline::never()) const {
-    return make(detail::watch::until::watermark_differs, std::move(last), until);
+    return make(detail::watch::until::watermark_differs, last, until);
   }
 
   /// Completes when what the source may confirm is another than `last`.
   watermark_operation confirmable_changed(std::optional<position> last, deadline until = deadline::never()) const {
-    return make(detail::watch::until::confirmable_differs, std::move(last), until);
+    return make(detail::watch::until::confirmable_differs, last, until);
   }
 
   watermark_view(actor_ref actor, std::shared_ptr<const void> stream) noexcept
@@ -73,7 +73,7 @@ public:
 
 private:
   watermark_operation make(detail::watch::until condition, std::optional<position> given, deadline until) const {
-    return watermark_operation{actor_, stream_, condition, std::move(given), until};
+    return watermark_operation{actor_, stream_, condition, given, until};
   }
 
   actor_ref actor_;

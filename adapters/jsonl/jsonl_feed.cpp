@@ -225,8 +225,8 @@ void jsonl_feed::take(const line_buffer::line& line, gathering& into) {
   into.changes.push_back(std::move(*read.change));
 }
 
-void jsonl_feed::set_aside(const line_buffer::line& line, gathering& into, error reason) {
-  static_cast<void>(std::move(reason).with("path", options_.path.string())); // in place
+void jsonl_feed::set_aside(const line_buffer::line& line, gathering& into, error fault) {
+  auto reason = std::move(fault).with("path", options_.path.string());
   if (options_.on_bad == bad_line_policy::stop) {
     failure_ = std::move(reason);
     return;

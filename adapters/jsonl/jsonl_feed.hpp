@@ -48,7 +48,7 @@ private:
   void pass_confirmed();
   std::optional<reading> gather(read_limit limit);
   void take(const line_buffer::line& line, gathering& into);
-  void set_aside(const line_buffer::line& line, gathering& into, error reason);
+  void set_aside(const line_buffer::line& line, gathering& into, error fault);
   turn finish_file();
   reading begin_epoch(std::uint64_t epoch);
   position place() const;

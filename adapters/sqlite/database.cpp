@@ -119,7 +119,8 @@ std::string look_only_uri(const std::filesystem::path& path) {
 /// SQLite takes a file that is short or begins with zeros for an empty database, and would write over it. (Read through
 /// SQLite's own descriptor: closing another one of the same file would drop the locks of all connections in this process.)
 result<void> check_header(sqlite3* handle, const std::filesystem::path& path) {
-  static constexpr std::string_view header{"SQLite format 3", 16};
+  using std::string_view_literals::operator""sv;
+  static constexpr auto header = "SQLite format 3\0"sv;
   sqlite3_file* file = nullptr;
   sqlite3_int64 size = 0;
   std::array<char, header.size()> start{};

@@ -12,11 +12,11 @@ namespace {
 
 using namespace weir::cli::test;
 
-/// Everything that is in the directory, for seeing that a refusal has changed nothing.
+/// Everything that is in the directory, and what it holds, for seeing that a refusal has changed nothing.
 std::vector<std::string> listing(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{directory})
-    names.push_back(entry.path().native());
+    names.push_back(entry.path().native() + (entry.is_regular_file() ? "\n" + content_of(entry.path()) : ""));
   std::ranges::sort(names);
   return names;
 }

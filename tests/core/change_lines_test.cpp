@@ -53,7 +53,8 @@ struct history {
     std::vector<envelope> changes;
     std::vector<transaction_part> parts;
     const auto cut = [&] {
-      batches.push_back(batch_of(parts.back().at, std::move(changes), std::move(parts)));
+      const auto at = parts.back().at;
+      batches.push_back(batch_of(at, std::move(changes), std::move(parts)));
       changes.clear();
       parts.clear();
     };

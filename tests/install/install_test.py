@@ -69,7 +69,7 @@ def build_with_cmake(prefix, source, folder, compiler):
 
 
 def check_every_package_and_header(prefix, compiler):
-    """Each package's flags are enough for each header of its own to compile, and for an empty program to link."""
+    """Each package's flags are enough for an empty program to link, and all of them for every public header to compile."""
     packages = packages_of(prefix)
     check({"weir-core", "weir-actors", "weir-channel", "weir-git", "weir-jsonl", "weir-stdout"} <= set(packages),
           f"pkg-config files that are there: {sorted(packages)}")
@@ -77,6 +77,11 @@ def check_every_package_and_header(prefix, compiler):
     for package in packages:
         flags = run(["pkg-config", "--cflags", "--libs", package], env=environment).split()
         run([*compiler, "-std=c++20", "-x", "c++", "-", "-o", "/dev/null", *flags], input="int main() {}\n")
+    headers = sorted(path.name for path in (prefix / "include" / "weir").glob("*.hpp"))
+    check(len(headers) > 30, f"public headers that are there: {headers}")
+    flags = run(["pkg-config", "--cflags", *packages], env=environment).split()
+    text = "".join(f"#include <weir/{header}>\n" for header in headers)
+    run([*compiler, "-std=c++20", "-fsyntax-only", "-x", "c++", "-", *flags], input=text)
 
 
 def main(arguments):

@@ -47,7 +47,7 @@ weir::task<> consume(weir::self, weir::consumer<weir::lane_item> in) {
   std::uint64_t got = 0;
   for (;;) {
     auto next = in.receive();
-    auto delivery = co_await std::move(next);
+    auto delivery = co_await next;
     if (!delivery)
       break;
     ++got;
