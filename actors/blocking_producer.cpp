@@ -82,7 +82,7 @@ public:
     post(awake, control_message{endpoint, wake{}});
   }
 
-  bool has_news() const {
+  bool has_news() const noexcept {
     const std::lock_guard lock{mutex_};
     return closed_ || !waiting_.empty();
   }
@@ -127,7 +127,7 @@ namespace {
 /// Awaits the next calls; none when there will be no more. Cancellation point.
 class [[nodiscard]] calls_operation : public waiter {
 public:
-  bool await_ready() const { return line_->has_news(); }
+  bool await_ready() const noexcept { return line_->has_news(); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
     auto& root = *frame.promise().root;
