@@ -27,7 +27,6 @@ std::string_view name_of(errc code) noexcept {
   case errc::actor_stopped: return "actor_stopped";
   case errc::broken_promise: return "broken_promise";
   case errc::coroutine_failed: return "coroutine_failed";
-  case errc::would_deadlock: return "would_deadlock";
   case errc::cancelled: return "cancelled";
   case errc::timed_out: return "timed_out";
   case errc::would_wait: return "would_wait";

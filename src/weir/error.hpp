@@ -37,7 +37,6 @@ enum class errc : int {
   actor_stopped = 27,    ///< the actor that was to answer has ended
   broken_promise = 28,   ///< the actor that was to answer dropped the question
   coroutine_failed = 29, ///< an exception left a coroutine; its text is kept
-  would_deadlock = 30,   ///< a wait that can't end, found by the watchdog
 
   // Passing states: try again.
   cancelled = 40,  ///< stopped before it happened; nothing was changed

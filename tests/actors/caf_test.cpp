@@ -1,10 +1,12 @@
 #include <weir/caf.hpp>
+#include <weir/configure.hpp>
 #include <weir/spawn.hpp>
 
 #include "actors/script.hpp"
 #include "actors/simulation.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
 #include <doctest/doctest.h>
 
@@ -218,5 +220,20 @@ TEST_SUITE("CAF actors") {
     world.settle();
     REQUIRE(received.is_done());
     CHECK(received.value() == 7);
+  }
+
+  TEST_CASE("configure: a turn is bounded, there are two workers at least, and the policy is the one that was asked for") {
+    caf::actor_system_config config;
+    weir::configure(config);
+    CHECK(caf::get_or(config, "scheduler.max-throughput", std::size_t{0}) == 64);
+    CHECK(caf::get_or(config, "scheduler.max-threads", std::size_t{0}) >= 2);
+    CHECK(caf::get_or(config, "scheduler.policy", caf::atom("")) == caf::atom("stealing"));
+    CHECK(caf::get_or(config, "work-stealing.relaxed-sleep-duration", caf::timespan{}) == caf::timespan{500us});
+    weir::scheduler_settings settings;
+    settings.policy = weir::scheduler_policy::sharing;
+    settings.threads = 3;
+    weir::configure(config, settings);
+    CHECK(caf::get_or(config, "scheduler.policy", caf::atom("")) == caf::atom("sharing"));
+    CHECK(caf::get_or(config, "scheduler.max-threads", std::size_t{0}) == 3);
   }
 }
