@@ -182,7 +182,7 @@ bool stream::idle() const {
 }
 
 result<void> stream::add_lane(const lane_id& id, std::optional<position> floor) {
-  return state_->add_lane(id, std::move(floor));
+  return state_->add_lane(id, floor);
 }
 
 result<void> stream::retire_lane(const lane_id& id) {

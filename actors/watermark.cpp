@@ -27,7 +27,7 @@ watermark_operation::watermark_operation(actor_ref actor, std::shared_ptr<const 
   : actor_{std::move(actor)},
     stream_{std::move(stream)},
     condition_{condition},
-    given_{std::move(given)},
+    given_{given},
     until_{until} {}
 
 watermark_operation::~watermark_operation() {

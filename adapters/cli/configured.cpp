@@ -41,8 +41,10 @@ configured configure_from(const std::filesystem::path& file, bool to_run) {
   if (!seen)
     return refused(std::move(made), exit_code::state, seen.error());
   made.has_state = seen.value().confirmed.has_value();
-  if (seen.value().holder && to_run)
-    return refused(std::move(made), exit_code::state, in_use(made.read->state, *seen.value().holder));
+  if (seen.value().holder && to_run) {
+    auto why = in_use(made.read->state, *seen.value().holder);
+    return refused(std::move(made), exit_code::state, std::move(why));
+  }
   if (auto mistakes = seen.value().holder ? check_source(*made.read) : check_endpoints(*made.read); !mistakes.empty())
     return refused(std::move(made), std::move(mistakes));
   return made;

@@ -137,10 +137,9 @@ result<void> jsonl_log::write_buffer() {
 
 error jsonl_log::give_up(error why) {
   // What was written since the last flush was not acknowledged: it comes again. If this fails, open() cuts what is broken.
-  if (::ftruncate(file_.get(), static_cast<off_t>(durable_end_)) != 0)
-    static_cast<void>(std::move(why).with("left_behind", "what was not flushed")); // in place
+  const bool is_cut = ::ftruncate(file_.get(), static_cast<off_t>(durable_end_)) == 0;
   close();
-  return why;
+  return is_cut ? why : std::move(why).with("left_behind", "what was not flushed");
 }
 
 result<void> jsonl_log::check(const std::filesystem::path& path) {

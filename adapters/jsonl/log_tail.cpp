@@ -64,7 +64,7 @@ result<log_tail> read_log_tail(int file, std::uint64_t size, const std::filesyst
     if (!line)
       return std::move(line).error();
     if (auto last = read_log_line(line.value()))
-      return log_tail{std::move(last), end.value()};
+      return log_tail{last, end.value()};
     if (broken_lines == 1)
       return error{errc::corrupt,
         fmt::format(
