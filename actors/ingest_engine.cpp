@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 struct ingest_state {
   std::shared_ptr<const pipeline_parts> shared;
   ingest_parts parts;
-  std::map<std::string, producer<lane_item>> lanes; // grows never and shrinks never: others wait for its producers
+  std::map<std::string, producer<lane_item>> lanes; // never shrinks: others wait for its producers
   std::set<std::string> retired;                    // lanes that are there no more
   gate publishing;                                  // whoever offers items: one at a time, so that snapshots keep their place
   std::optional<position> offered;                  // the last live position that has its place in every lane

@@ -23,19 +23,16 @@ public:
     changed_.notify_all();
   }
 
-  /// The first failure by name, or the highest position that any of them holds.
-  result<std::optional<position>> wait() {
+  /// The first failure by name, or where the source goes on with what they hold.
+  result<resume_point> wait(resume_point from) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return outcomes_.size() == expected_; });
-    std::optional<position> highest;
     for (const auto& [sink, outcome] : outcomes_) {
       if (!outcome)
         return error{outcome.error()}.with("sink", sink);
-      const auto& held = outcome.value().committed;
-      if (held && !(highest && covers(*highest, *held)))
-        highest = held;
+      from.add_held(outcome.value().committed);
     }
-    return highest;
+    return from;
   }
 
 private:
@@ -129,17 +126,17 @@ result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipelin
     sinks.push_back(spawn(system, spawn_options{.name = "weir.sink." + one.name}, detail::run_sink, shared,
       detail::sink_parts{one.name, std::move(one.destination), one.policy, options.confirmed, on_opened, on_failing}));
   }
-  auto held = opened->wait();
-  if (!held) {
+  auto from_here = opened->wait({options.confirmed});
+  if (!from_here) {
     for (const auto& one : sinks)
       one.kill();
     for (const auto& one : sinks)
       (void)one.wait();
-    return std::move(held).error();
+    return std::move(from_here).error();
   }
   auto ingest = spawn(system, spawn_options{.name = "weir.ingest", .shielded = true}, detail::run_ingest, shared,
-    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes),
-      resume_point{options.confirmed, std::move(held).value()}, options.limit, options.confirm_every});
+    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes), from_here.value(), options.limit,
+      options.confirm_every});
   setbacks->watch(ingest);
   return pipeline{std::move(over), std::move(ingest), std::move(sinks), std::move(setbacks)};
 }

@@ -37,14 +37,10 @@ request_id new_request_id() {
   return request_id{word(), word()};
 }
 
-/// What the destination lost and will not get again. What was confirmed when the pipeline began, and what it has acknowledged
-/// since, it must hold.
-bool is_behind(const sink_engine& engine, const sink_state& holds) {
-  const auto& confirmed = engine.parts.confirmed;
-  const auto holds_all = [&](const std::optional<position>& wanted) {
-    return !wanted || (holds.committed && covers(*holds.committed, *wanted));
-  };
-  return holds.is_exact && !(holds_all(confirmed) && holds_all(engine.committed));
+/// It has lost something that will not come again: what was confirmed when the pipeline began, or what it has acknowledged
+/// since.
+bool has_lost_something(const sink_engine& engine, const sink_state& holds) {
+  return holds.is_exact && (lacks(holds.committed, engine.parts.confirmed) || lacks(holds.committed, engine.committed));
 }
 
 /// Asks for a backfill: first the destination is told, then the ingest side.
@@ -68,25 +64,24 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
   if (!opened)
     co_return opened;
   const auto& holds = opened.value();
-  const bool has_lost_something = is_behind(*engine, holds);
-  if (has_lost_something && !engine->wants_backfill())
+  const bool is_behind = has_lost_something(*engine, holds);
+  if (is_behind && !engine->wants_backfill())
     co_return error{errc::sink_behind,
       "the destination holds less than was confirmed to the source, and the rest will not come again; from a new state "
       "everything "
       "is read again",
       {{"sink", engine->parts.name}, {"holds", holds.committed ? to_string(*holds.committed) : "nothing"}}};
-  if (!has_lost_something)
+  if (!is_behind)
     engine->committed = holds.committed;
+  else if (lacks(engine->committed, engine->parts.confirmed))
+    engine->committed = engine->parts.confirmed;
   engine->seeded_epoch = holds.seeded_epoch;
   engine->running.reset();
-  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished && !has_lost_something))
+  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished && !is_behind))
     co_return opened;
-  if (has_lost_something && engine->parts.confirmed
-      && !(engine->committed && covers(*engine->committed, *engine->parts.confirmed)))
-    engine->committed = engine->parts.confirmed;
   const auto& known = engine->committed ? engine->committed : engine->parts.confirmed;
   const auto epoch = known ? known->epoch : 1;
-  auto asking = ask_for_backfill(me, engine, epoch, has_lost_something ? std::nullopt : holds.unfinished);
+  auto asking = ask_for_backfill(me, engine, epoch, is_behind ? std::nullopt : holds.unfinished);
   auto asked = co_await std::move(asking);
   if (!asked)
     co_return std::move(asked).error();

@@ -2,6 +2,7 @@
 
 #include <weir/batch.hpp>
 #include <weir/error.hpp>
+#include <weir/resume_point.hpp>
 #include <weir/self.hpp>
 #include <weir/task.hpp>
 
@@ -45,17 +46,6 @@ struct snapshot_query {
   std::optional<std::string> after; ///< rows behind this key only
   position as_of;                   ///< the state right after this position, which the engine published last
   read_limit limit;
-};
-
-/// Where a source goes on.
-struct resume_point {
-  /// Acknowledged by every sink, and confirmed: the source need not read it again. Absent: everything from the beginning.
-  std::optional<position> confirmed = {};
-
-  /// The highest position that a destination says it holds, behind `confirmed` or not: what is numbered up to there again is
-  /// taken for the same and not written again. So a source goes on numbering in that epoch only where it still has this very
-  /// place, and otherwise opens a new epoch, above both.
-  std::optional<position> held = {};
 };
 
 /// The port that a source of changes implements. All functions are coroutines on the ingest engine's actor; confirm() and

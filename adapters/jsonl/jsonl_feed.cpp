@@ -114,7 +114,7 @@ result<void> jsonl_feed::open_pipe(const resume_point& from) {
     return success();
   switch (options_.on_restart) {
   case pipe_restart::refuse: break;
-  case pipe_restart::new_epoch: epoch_to_begin_ = std::max(epoch_, from.held ? from.held->epoch : 0) + 1; return success();
+  case pipe_restart::new_epoch: epoch_to_begin_ = from.next_epoch(); return success();
   case pipe_restart::skip_confirmed:
     pass_until_ = from.confirmed; // where nothing is confirmed, the sinks pass over what they hold
     return success();

@@ -17,7 +17,6 @@
 #if defined(__GNUC__) && !defined(__clang__)
 // g++ 12 loses sight of where a copied state was initialised once everything is inlined.
 #pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
 namespace core_tests {

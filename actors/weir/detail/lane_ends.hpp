@@ -154,8 +154,6 @@ public:
   ~consumer_end() override;
 
   bool has_ready() const noexcept { return ready_items_ > 0; }
-  std::size_t ready_items() const noexcept { return ready_items_; }
-  std::uint64_t next_bytes() const noexcept { return next().item.bytes(); }
   weir::delivery<lane_item> take();
 
   /// Adds what is ready, up to so many items and so many bytes; the first of all may be larger.
@@ -188,7 +186,6 @@ private:
     std::size_t next = 0;
   };
 
-  const delivered_items::one& next() const noexcept { return ready_[0].items[ready_[0].next]; }
   void pass(arrived& first, std::size_t count) noexcept;
   void clear_ready() noexcept;
   bool is_stale() const noexcept;
