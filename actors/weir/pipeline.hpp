@@ -29,11 +29,11 @@ public:
 
 /// What could not be delivered, and is set aside so that the rest can go on.
 struct dead_letter {
-  std::string lane;               ///< the sink, or "source"
-  error reason;                   ///< bad_record, rejected, or why a sink failed again and again
-  std::optional<position> at;     ///< of the batch that it came with
-  std::optional<envelope> record; ///< absent for a bad record of a source
-  std::string bytes;              ///< a bad record as it came, cut to 4 KiB
+  std::string lane = {};           ///< the sink, or "source"
+  error reason;                    ///< bad_record, rejected, or why a sink failed again and again
+  std::optional<position> at = {}; ///< of the batch that it came with
+  std::optional<envelope> record;  ///< absent for a bad record of a source
+  std::string bytes = {};          ///< a bad record as it came, cut to 4 KiB
 };
 
 /// Where dead letters go. Called on the engines' actors, from several at once; durable when it returns.

@@ -30,7 +30,7 @@ enum class dead_letter_policy : std::uint8_t {
 
 struct lane_policy {
   lane_bound bound;
-  std::optional<std::uint32_t> max_attempts; ///< absent: an item is redelivered for ever
+  std::optional<std::uint32_t> max_attempts = {}; ///< absent: an item is redelivered for ever
   dead_letter_policy dead_letters = dead_letter_policy::stop_lane;
 };
 

@@ -31,10 +31,10 @@ constexpr process_end killed(int signal) noexcept {
 class process {
 public:
   struct streams {
-    int input = -1;       ///< a descriptor for its standard input; -1: /dev/null
-    int output = -1;      ///< for its standard output; -1: a file
-    int errors = -1;      ///< for its standard error; -1: a file
-    std::string terminal; ///< what TERM says
+    int input = -1;            ///< a descriptor for its standard input; -1: /dev/null
+    int output = -1;           ///< for its standard output; -1: a file
+    int errors = -1;           ///< for its standard error; -1: a file
+    std::string terminal = {}; ///< what TERM says
   };
 
   process(std::vector<std::string> arguments, const std::filesystem::path& directory)

@@ -10,7 +10,7 @@ namespace weir {
 
 /// Which history to read.
 struct git_options {
-  std::string repository;           ///< a working tree's top directory, a bare repository, or a .git directory
+  std::string repository = {};      ///< a working tree's top directory, a bare repository, or a .git directory
   std::string ref = "HEAD";         ///< a branch, a tag, HEAD, or any other name of a commit
   bool follow = false;              ///< stay at the end of the history and go on with new commits
   std::string collection = "files"; ///< the collection that all changes belong to

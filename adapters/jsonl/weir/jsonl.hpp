@@ -24,7 +24,7 @@ class worker;
 /// The file is only ever appended to, so a reader may follow it; it is cut only where a line was broken off or not yet
 /// acknowledged. A file that was moved away while it was open is written to until the next open().
 struct jsonl_sink_options {
-  std::filesystem::path path;
+  std::filesystem::path path = {};
 };
 
 class jsonl_sink final : public sink {

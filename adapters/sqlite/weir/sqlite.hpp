@@ -38,10 +38,10 @@ class worker;
 ///
 /// A table that was dropped while nothing wrote to it is made anew, and the sink asks for a backfill.
 struct sqlite_sink_options {
-  std::filesystem::path path;           ///< created if it is not there; its directory must be
-  std::string pipeline;                 ///< whose database this is: another pipeline's is refused
-  std::string lane;                     ///< one database holds one lane's state
-  std::vector<std::string> collections; ///< only these are written; empty: all that come
+  std::filesystem::path path = {};           ///< created if it is not there; its directory must be
+  std::string pipeline = {};                 ///< whose database this is: another pipeline's is refused
+  std::string lane = {};                     ///< one database holds one lane's state
+  std::vector<std::string> collections = {}; ///< only these are written; empty: all that come
 };
 
 class sqlite_sink final : public sink {

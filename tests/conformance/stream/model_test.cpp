@@ -52,10 +52,10 @@ public:
 private:
   struct lane_side {
     reference_lane reference;
-    std::vector<std::unique_ptr<subscriber>> consumers;      // the newest last
-    std::vector<std::pair<std::size_t, std::uint64_t>> held; // by the newest: handle, item
-    std::vector<pending<weir::result<arrival>>> receiving;   // of the newest
-    std::vector<std::pair<pending<outcome>, std::uint64_t>> acking;
+    std::vector<std::unique_ptr<subscriber>> consumers = {};      // the newest last
+    std::vector<std::pair<std::size_t, std::uint64_t>> held = {}; // by the newest: handle, item
+    std::vector<pending<weir::result<arrival>>> receiving = {};   // of the newest
+    std::vector<std::pair<pending<outcome>, std::uint64_t>> acking = {};
     bool was_disturbed = false; // a consumer came or went since the last check: its acks may have been too late
   };
 

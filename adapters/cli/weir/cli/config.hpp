@@ -20,7 +20,7 @@
 namespace weir::cli {
 
 struct source_config {
-  std::variant<git_options, jsonl_source_options> from;
+  std::variant<git_options, jsonl_source_options> from = {};
   std::size_t max_changes = 512;     ///< in one batch
   std::size_t max_bytes = 1U << 20U; ///< in one batch; at most what a lane may hold
 };
@@ -32,9 +32,9 @@ struct stream_config {
 };
 
 struct sink_config {
-  std::string name; ///< and its lane's
-  std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options> to;
-  sink_policy policy;
+  std::string name = {}; ///< and its lane's
+  std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options> to = {};
+  sink_policy policy = {};
 };
 
 /// One pipeline, as its file describes it. No path in it was checked against the file system.
