@@ -1,6 +1,7 @@
 #include <weir/lane.hpp>
 
 #include <algorithm>
+#include <span>
 
 namespace weir::detail {
 
@@ -35,10 +36,9 @@ void consumer_end::clear_ready() noexcept {
   ready_items_ = 0;
 }
 
-void consumer_end::pass(arrived& first, std::size_t count) noexcept {
+void consumer_end::pass(std::size_t count) noexcept {
   ready_items_ -= count;
-  first.next += count;
-  if (first.next == first.items.size())
+  if (ready_.front().next == ready_.front().items.size())
     ready_.pop_front();
 }
 
@@ -46,8 +46,9 @@ weir::delivery<lane_item> consumer_end::take() {
   flush_later(); // tells the lane what was seen, for the count of attempts
   auto& first = ready_.front();
   auto& next = first.items[first.next];
-  weir::delivery<lane_item> taken{*this, taken_++, next.sequence, next.attempt, std::move(next.item)};
-  pass(first, 1);
+  sizes_.emplace_back(next.bytes());
+  weir::delivery<lane_item> taken{*this, taken_++, first.sequence + first.next++, first.attempt, std::move(next)};
+  pass(1);
   return taken;
 }
 
@@ -60,16 +61,22 @@ void consumer_end::take_ready(std::vector<weir::delivery<lane_item>>& into, std:
   bool is_full = false;
   for (std::uint64_t bytes = 0; room > 0 && !is_full;) {
     auto& first = ready_.front();
+    const auto sequence = first.sequence + first.next;
     std::size_t count = 0;
-    for (; count < first.items.size() - first.next && room > 0; ++count, --room) {
-      auto& next = first.items[first.next + count];
-      bytes += next.item.bytes();
-      is_full = bytes > max_bytes && !into.empty();
+    for (auto& next : std::span{first.items}.subspan(first.next, std::min(room, first.items.size() - first.next))) {
+      const auto size = next.bytes();
+      is_full = bytes + size > max_bytes && !into.empty();
       if (is_full)
         break;
-      into.emplace_back(*this, taken_++, next.sequence, next.attempt, std::move(next.item));
+      bytes += size;
+      sizes_.emplace_back(size);
+      into.emplace_back(*this, taken_ + count, sequence + count, first.attempt, std::move(next));
+      ++count;
     }
-    pass(first, count);
+    taken_ += count;
+    first.next += count;
+    room -= count;
+    pass(count);
   }
 }
 
@@ -135,9 +142,15 @@ result<void> consumer_end::acknowledge_through(std::uint64_t ordinal) {
     return error{errc::stale_delivery, "the lease was superseded", {{"lane", to_string(link_->id)}}};
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;
-  for (; progress_.prefix_end() <= ordinal && !progress_.all_done(); ++items) {
-    bytes += sizes_.front(); // the prefix ends at one that is open
-    progress_.complete(progress_.prefix_end(), [this](std::uint64_t) { sizes_.pop_front(); });
+  const auto before = progress_.prefix_end();
+  if (progress_.complete_below(ordinal + 1)) {
+    items = progress_.prefix_end() - before;
+    sizes_.pop_front(items, [&](std::uint64_t size) { bytes += size; });
+  } else {
+    for (; progress_.prefix_end() <= ordinal && !progress_.all_done(); ++items) {
+      bytes += sizes_.front(); // the prefix ends at one that is open
+      progress_.complete(progress_.prefix_end(), [this](std::uint64_t) { sizes_.pop_front(); });
+    }
   }
   credit_.on_done(items, bytes);
   flush_later();
@@ -157,9 +170,11 @@ result<void> consumer_end::give_back(std::uint64_t ordinal, std::uint64_t bytes,
 }
 
 void consumer_end::discard_ready() {
-  clear_ready();
-  for (; taken_ < progress_.end(); ++taken_)
-    complete(taken_, sizes_[static_cast<std::size_t>(taken_ - progress_.prefix_end())], false);
+  while (has_ready()) {
+    auto& first = ready_.front();
+    complete(taken_++, sizes_.emplace_back(first.items[first.next++].bytes()), false);
+    pass(1);
+  }
 }
 
 void consumer_end::complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged) {
@@ -194,19 +209,15 @@ void consumer_end::on_data(parcel& items) {
     on_attached(delivered.generation); // the first data may come before the word that we are attached
   if (generation_ != delivered.generation)
     return;
-  std::uint64_t bytes = 0;
-  for (const auto& one : delivered.items)
-    bytes += sizes_.emplace_back(one.item.bytes());
-  if (!credit_.on_received(delivered.items.size(), bytes))
+  if (!credit_.on_received(delivered.items.size(), delivered.bytes))
     link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
   progress_.open(delivered.items.size());
-  if (delivered.returns != returns_) {
-    discard_ready(); // sent before the lane knew of a return: these come again, behind it
-    return;
-  }
   ready_items_ += delivered.items.size();
-  ready_.emplace_back(arrived{std::move(delivered.items)});
-  serve();
+  ready_.emplace_back(arrived{std::move(delivered.items), delivered.sequence, delivered.attempt});
+  if (delivered.returns != returns_)
+    discard_ready(); // sent before the lane knew of a return: these come again, behind it
+  else
+    serve();
 }
 
 void consumer_end::on_attached(std::uint64_t generation) {

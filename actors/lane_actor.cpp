@@ -216,35 +216,24 @@ private:
     auto& who = consumers_[index(out)];
     if (!who.attached || aborted_)
       return;
-    std::shared_ptr<delivered_items> gathered;
-    machine_.deliver(out, now_ms_if_needed(), [&](const lane_machine::delivery& next) {
-      if (!gathered)
-        gathered = begin_message(out, next.ordinal);
-      gathered->items.push_back({next.sequence, next.attempt, *next.shared});
-      if (gathered->items.size() >= items_per_message)
-        send(who, out, std::move(gathered));
-    });
-    if (gathered)
-      send(who, out, std::move(gathered));
+    for (auto lent = lend(out); lent.count > 0; lent = lend(out)) {
+      auto message = std::make_shared<delivered_items>();
+      message->generation = machine_.consumer_generation(out);
+      message->returns = returns_[index(out)];
+      message->ordinal = lent.ordinal;
+      message->sequence = lent.sequence;
+      message->attempt = lent.attempt;
+      message->bytes = lent.bytes;
+      message->items = machine_.take_lent(lent);
+      post(who.actor, data_message{who.reply, std::move(message)}, context());
+    }
     const bool nothing_comes = closed_ && !producer_.attached && machine_.all_delivered(out);
     if (nothing_comes && !std::exchange(end_said_[index(out)], true))
       post_in_order(
         who.actor, control_message{who.reply, end_of_lane{machine_.consumer_generation(out), returns_[index(out)]}}, context());
   }
 
-  std::shared_ptr<delivered_items> begin_message(outlet out, std::uint64_t first_ordinal) {
-    auto begun = std::make_shared<delivered_items>();
-    begun->generation = machine_.consumer_generation(out);
-    begun->returns = returns_[index(out)];
-    begun->first_ordinal = first_ordinal;
-    begun->items.reserve(last_gathered_[index(out)]); // it is rarely very different
-    return begun;
-  }
-
-  void send(const peer& who, outlet out, std::shared_ptr<delivered_items> gathered) {
-    last_gathered_[index(out)] = gathered->items.size();
-    post(who.actor, data_message{who.reply, std::move(gathered)}, context());
-  }
+  lane_machine::delivery lend(outlet out) { return machine_.lend(out, now_ms_if_needed(), items_per_message); }
 
   void on_timer() {
     if (armed_for_ && now_ms() >= *armed_for_)
@@ -320,7 +309,6 @@ private:
   peer producer_;
   std::array<peer, 2> consumers_;
   std::array<std::uint64_t, 2> returns_{};
-  std::array<std::size_t, 2> last_gathered_{}; // items in the last message
   std::array<bool, 2> end_said_{};
   std::uint64_t dropped_ = 0;
   std::uint64_t violations_told_ = 0;

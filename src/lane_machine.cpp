@@ -16,14 +16,14 @@ std::uint64_t lane_machine::attach_producer() {
 }
 
 bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items) {
-  std::vector<shared_item> shared;
+  std::vector<published> shared;
   shared.reserve(items.size());
   for (auto& item : items)
-    shared.emplace_back(std::move(item));
+    shared.emplace_back(shared_item{std::move(item)});
   return receive(generation, first, std::move(shared));
 }
 
-bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<shared_item>&& items) {
+bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<published>&& items) {
   if (!has_producer_ || generation != producer_generation_) {
     ++stale_messages_;
     return false;
@@ -33,10 +33,10 @@ bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::v
     return false;
   }
   std::uint64_t all_bytes = 0;
+  entries_.reserve(entries_.size() + items.size());
   for (auto& item : items) {
-    const auto bytes = item.bytes();
-    all_bytes += bytes;
-    entries_.emplace_back(entry{.item = std::move(item), .bytes = bytes});
+    all_bytes += item.bytes;
+    entries_.emplace_back(std::move(item));
   }
   if (!credit_.on_received(items.size(), all_bytes))
     ++bound_violations_;
@@ -62,6 +62,65 @@ void lane_machine::detach_producer(std::uint64_t generation) {
 
 std::optional<credit> lane_machine::take_grant(bool has_starved) {
   return has_producer_ ? credit_.take_grant(has_starved) : std::nullopt;
+}
+
+lane_machine::delivery lane_machine::lend(outlet out, std::uint64_t now, std::size_t most) {
+  auto& to = outlets_[index(out)];
+  if (!to.attached || (out == outlet::main && stopped_))
+    return {};
+  if (!to.returned.empty())
+    return lend_returned(to, now, most); // before anything new, even if it is not due
+  return out == outlet::main ? lend_new(to, most) : delivery{};
+}
+
+lane_machine::delivery lane_machine::lend_new(outlet_state& to, std::size_t most) {
+  delivery lent{.sequence = next_new_, .attempt = 1};
+  auto credit = to.credit;
+  each(next_new_, end(), [&](entry& next) {
+    if (lent.count == most || !credit.may_send(next.bytes))
+      return false;
+    credit.spend(next.bytes);
+    next.state = entry_state::lent;
+    next.attempts = 1;
+    lent.bytes += next.bytes;
+    ++lent.count;
+    return true;
+  });
+  to.credit = credit;
+  next_new_ += lent.count;
+  if (lent.count > 0)
+    lent.ordinal = to.leases.lend(lent.sequence, lent.count);
+  return lent;
+}
+
+std::vector<shared_item> lane_machine::take_lent(const delivery& lent) {
+  std::vector<shared_item> taken;
+  taken.reserve(lent.count);
+  each(lent.sequence, lent.sequence + lent.count, [&](entry& one) {
+    taken.push_back(one.to_lend ? std::move(one.to_lend) : one.item);
+    return true;
+  });
+  return taken;
+}
+
+lane_machine::delivery lane_machine::lend_returned(outlet_state& to, std::uint64_t now, std::size_t most) {
+  delivery lent{.sequence = to.returned.begin()->first, .attempt = at(to.returned.begin()->first).attempts + 1};
+  for (auto first = to.returned.begin(); lent.count < most && first != to.returned.end(); first = to.returned.begin()) {
+    const auto [sequence, due] = *first;
+    auto& next = at(sequence);
+    if (due > now || sequence != lent.sequence + lent.count || next.attempts + 1 != lent.attempt
+        || !to.credit.may_send(next.bytes))
+      break;
+    to.credit.spend(next.bytes);
+    next.state = entry_state::lent;
+    ++next.attempts;
+    lent.bytes += next.bytes;
+    ++lent.count;
+    to.returned.erase(first);
+  }
+  if (lent.count > 0)
+    lent.ordinal = to.leases.lend(lent.sequence, lent.count);
+  return lent;
 }
 
 std::uint64_t lane_machine::attach_consumer(outlet out, credit window) {
@@ -164,24 +223,25 @@ bool lane_machine::is_current(outlet out, std::uint64_t generation) noexcept {
 }
 
 void lane_machine::acknowledge(std::uint64_t sequence, std::uint64_t count) {
-  const bool joins_prefix = sequence == prefix_end_;
-  for (const auto last = sequence + count; sequence != last; ++sequence) {
-    auto& done = at(sequence);
-    done.state = entry_state::acknowledged;
-    held_bytes_ -= done.bytes;
-    parked_ -= done.where == outlet::dead_letters ? 1 : 0;
-    if (!joins_prefix)
-      keep_place(done); // a hole lies before it
-  }
+  const auto last = sequence + count;
   unacknowledged_ -= count;
-  if (!joins_prefix)
+  if (sequence != prefix_end_) { // a hole lies before it
+    for (; sequence != last; ++sequence) {
+      auto& done = at(sequence);
+      done.state = entry_state::acknowledged;
+      held_bytes_ -= done.bytes;
+      parked_ -= done.where == outlet::dead_letters ? 1 : 0;
+      keep_place(done);
+    }
     return;
-  prefix_end_ = sequence;
+  }
+  prefix_end_ = last;
   while (prefix_end_ < end() && at(prefix_end_).state == entry_state::acknowledged)
     ++prefix_end_;
 }
 
 void lane_machine::keep_place(entry& done) {
+  done.to_lend.reset();
   const auto* where = done.item.at();
   if (where == nullptr) {
     done.item.reset();
@@ -200,11 +260,19 @@ const position* lane_machine::place_of(std::uint64_t sequence) noexcept {
 void lane_machine::settle() {
   settle_floor();
   std::uint64_t bytes = 0;
+  std::uint64_t bytes_released_before = 0; // acknowledged behind a hole
+  shared_item_releaser letting_go;
   const auto items = prefix_end_ - first_;
-  for (; first_ < prefix_end_; ++first_) {
-    bytes += entries_.front().bytes;
-    entries_.pop_front();
-  }
+  entries_.pop_front(items, [&](entry& done) {
+    bytes += done.bytes;
+    if (done.state == entry_state::acknowledged)
+      bytes_released_before += done.bytes;
+    else if (done.where == outlet::dead_letters)
+      --parked_;
+    letting_go.release(std::move(done.item));
+  });
+  held_bytes_ -= bytes - bytes_released_before;
+  first_ = prefix_end_;
   credit_.on_done(items, bytes);
 }
 

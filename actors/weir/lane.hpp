@@ -25,7 +25,7 @@ class delivery;
 
 /// What a consumer grants its lane: no more than this is under way to it or in its hands and not yet acknowledged or returned.
 struct window {
-  std::size_t items = 256;
+  std::size_t items = 512;
   std::size_t bytes = 16u << 20;
 };
 

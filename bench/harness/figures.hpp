@@ -14,12 +14,12 @@ struct figures {
   double items = 0;
   double seconds = 0;     ///< wall time of those items
   double cpu_seconds = 0; ///< of all threads, for the same items: steadier than wall time where the machine is shared
-  std::optional<double> allocations_per_item;
-  std::optional<double> bytes_copied_per_item; ///< of payload
-  double peak_rss_bytes = 0;                   ///< of the whole process, from its start
-  std::optional<double> p50_ns;
-  std::optional<double> p99_ns;
-  std::optional<double> p999_ns;
+  std::optional<double> allocations_per_item = {};
+  std::optional<double> bytes_copied_per_item = {}; ///< of payload
+  double peak_rss_bytes = 0;                        ///< of the whole process, from its start
+  std::optional<double> p50_ns = {};
+  std::optional<double> p99_ns = {};
+  std::optional<double> p999_ns = {};
 };
 
 struct run_settings {

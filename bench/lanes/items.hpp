@@ -28,7 +28,10 @@ public:
 
   weir::batch make(std::uint64_t number, std::int64_t due_ns = 0) const {
     weir::batch made;
-    made.at.emplace(weir::position{1, number, {}, due_ns, true});
+    auto& at = made.at.emplace();
+    at.epoch = 1;
+    at.seq = number;
+    at.time = due_ns;
     made.changes = envelopes_per_block_;
     made.envelopes = block_of(number);
     return made;

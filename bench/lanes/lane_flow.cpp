@@ -22,7 +22,7 @@ struct lane_flow::shared {
 
 namespace {
 
-constexpr std::size_t most_taken = 256;
+constexpr std::size_t most_taken = 512;
 constexpr std::size_t most_bytes_taken = 64u << 20;
 
 [[noreturn]] void give_up(const char* where, const weir::error& failure) {

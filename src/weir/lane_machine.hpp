@@ -6,6 +6,7 @@
 #include <weir/ring.hpp>
 #include <weir/shared_item.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -52,12 +53,22 @@ struct lane_floor {
 /// returned; what is returned is due again in the original order and before anything new.
 class lane_machine {
 public:
+  /// An item as its producer hands it over. The lane itself looks at no item of whose size and references it knows all.
+  struct published {
+    shared_item item;
+    shared_item to_lend; ///< a second reference
+    std::size_t bytes = 0;
+
+    explicit published(shared_item&& offered) noexcept : item{std::move(offered)}, to_lend{item}, bytes{item.bytes()} {}
+  };
+
+  /// Consecutive items that are lent to the consumer at once.
   struct delivery {
-    std::uint64_t ordinal; ///< number of this delivery on the link to the consumer
-    std::uint64_t sequence;
-    std::uint32_t attempt;     ///< 1 the first time
-    const lane_item* item;     ///< valid until the next call
-    const shared_item* shared; ///< the same, for whoever keeps it
+    std::uint64_t ordinal = 0;  ///< of the first, on the link to the consumer; each has the next
+    std::uint64_t sequence = 0; ///< of the first; each has the next
+    std::uint32_t attempt = 0;  ///< the same for all; 1 the first time
+    std::size_t count = 0;
+    std::uint64_t bytes = 0; ///< of all
   };
 
   lane_machine(lane_policy policy, lane_floor start);
@@ -68,7 +79,7 @@ public:
   std::uint64_t attach_producer();
 
   /// Takes items over, numbered by the link from `first`. False, and nothing changes, when the generation is fenced.
-  bool receive(std::uint64_t generation, std::uint64_t first, std::vector<shared_item>&& items);
+  bool receive(std::uint64_t generation, std::uint64_t first, std::vector<published>&& items);
   bool receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items);
 
   void on_probe(std::uint64_t generation, credit wanted);
@@ -107,29 +118,11 @@ public:
   /// what was returned, and count no attempt.
   void return_untaken(outlet out, std::uint64_t generation, std::uint64_t taken);
 
-  /// Calls `deliver(delivery)` for everything that may go to the consumer now.
-  template <class F>
-  void deliver(outlet out, std::uint64_t now, F&& emit) {
-    auto& to = outlets_[index(out)];
-    if (!to.attached || (out == outlet::main && stopped_))
-      return;
-    for (;;) {
-      const bool is_new = to.returned.empty();
-      if (is_new ? out != outlet::main || next_new_ == end() : to.returned.begin()->second > now)
-        return;
-      const auto sequence = is_new ? next_new_ : to.returned.begin()->first;
-      auto& lent = at(sequence);
-      if (!to.credit.may_send(lent.bytes))
-        return;
-      if (is_new)
-        ++next_new_;
-      else
-        to.returned.erase(to.returned.begin());
-      to.credit.spend(lent.bytes);
-      lent.state = entry_state::lent;
-      emit(delivery{to.leases.lend(sequence), sequence, ++lent.attempts, &*lent.item, &lent.item});
-    }
-  }
+  /// Lends what may go to the consumer next, at most so many items. None: nothing more may go now.
+  delivery lend(outlet out, std::uint64_t now, std::size_t most);
+
+  /// The consumer's references to what was lent just now.
+  std::vector<shared_item> take_lent(const delivery& lent);
 
   /// Whether anything was returned that only becomes due later: then the time given to deliver() matters.
   bool waits_for_time() const noexcept { return !outlets_[0].returned.empty() || !outlets_[1].returned.empty(); }
@@ -169,9 +162,9 @@ public:
 private:
   enum class entry_state : std::uint8_t { queued, lent, returned, acknowledged };
 
-  struct entry {
-    shared_item item;
-    std::size_t bytes;
+  struct entry : published {
+    explicit entry(published&& received) noexcept : published{std::move(received)} {}
+
     std::uint32_t attempts = 0;
     entry_state state = entry_state::queued;
     outlet where = outlet::main;
@@ -187,10 +180,25 @@ private:
   };
 
   static constexpr std::size_t index(outlet out) noexcept { return static_cast<std::size_t>(out); }
+  /// Calls `visit(entry)` for the entries from `first` up to `last`, in order, until it returns false.
+  template <class F>
+  void each(std::uint64_t first, std::uint64_t last, F&& visit) {
+    while (first != last) {
+      const auto entries = entries_.contiguous(static_cast<std::size_t>(first - first_));
+      const auto count = std::min<std::size_t>(entries.size(), static_cast<std::size_t>(last - first));
+      for (auto& one : entries.first(count))
+        if (!visit(one))
+          return;
+      first += count;
+    }
+  }
+
   entry& at(std::uint64_t sequence) noexcept { return entries_[static_cast<std::size_t>(sequence - first_)]; }
   std::uint64_t end() const noexcept { return first_ + entries_.size(); }
 
   bool is_current(outlet out, std::uint64_t generation) noexcept;
+  delivery lend_new(outlet_state& to, std::size_t most);
+  delivery lend_returned(outlet_state& to, std::uint64_t now, std::size_t most);
   void acknowledge(std::uint64_t sequence, std::uint64_t count = 1);
   void keep_place(entry& done);
   const position* place_of(std::uint64_t sequence) noexcept;

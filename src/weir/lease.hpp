@@ -20,12 +20,13 @@ public:
     active_ = 0;
   }
 
-  /// Lends an item, known by the lane's own number; returns the ordinal of its delivery.
-  std::uint64_t lend(std::uint64_t sequence) {
-    const auto ordinal = ended_.open();
+  /// Lends consecutive items, known by the lane's own number of the first; returns the ordinal of the first's delivery.
+  std::uint64_t lend(std::uint64_t sequence, std::uint64_t count = 1) {
+    const auto ordinal = ended_.end();
+    ended_.open(count);
     if (runs_.empty() || runs_.back().sequence_of(ordinal) != sequence)
       runs_.emplace_back(run{ordinal, sequence});
-    ++active_;
+    active_ += count;
     return ordinal;
   }
 

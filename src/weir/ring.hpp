@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +47,20 @@ public:
   T& front() noexcept { return (*this)[0]; }
   T& back() noexcept { return (*this)[size_ - 1]; }
 
+  /// The elements from there on that lie side by side: all, or up to where the memory begins again.
+  std::span<T> contiguous(std::size_t index) noexcept {
+    if (index >= size_)
+      return {};
+    const auto from = (first_ + index) & (capacity_ - 1);
+    return {slots_ + from, std::min(size_ - index, capacity_ - from)};
+  }
+
+  /// Makes room for so many elements in all.
+  void reserve(std::size_t wanted) {
+    if (wanted > capacity_)
+      grow(std::bit_ceil(std::max<std::size_t>(wanted, 8)));
+  }
+
   /// The arguments may refer to elements of the ring itself.
   template <class... Args>
   T& emplace_back(Args&&... args) {
@@ -61,10 +77,21 @@ public:
     --size_;
   }
 
-  T take_front() noexcept {
-    T taken{std::move(front())};
-    pop_front();
-    return taken;
+  /// Takes out so many, and calls `visit(element)` for each before it is destroyed.
+  template <class F>
+  void pop_front(std::size_t count, F&& visit) {
+    assert(count <= size_);
+    while (count > 0) {
+      const auto side_by_side = contiguous(0);
+      const auto gone = side_by_side.first(std::min(count, side_by_side.size()));
+      for (auto& one : gone) {
+        visit(one);
+        std::destroy_at(&one);
+      }
+      first_ = (first_ + gone.size()) & (capacity_ - 1);
+      size_ -= gone.size();
+      count -= gone.size();
+    }
   }
 
   void clear() noexcept {
@@ -77,13 +104,12 @@ private:
   template <class... Args>
   [[gnu::noinline]] T& grow_and_emplace(Args&&... args) {
     T added(std::forward<Args>(args)...); // first: it may be made from an element that moves
-    grow();
+    reserve(size_ + 1);
     return emplace_back(std::move(added));
   }
 
-  void grow() {
+  void grow(std::size_t wider) {
     static_assert(std::is_nothrow_move_constructible_v<T>, "elements move when the ring grows");
-    const std::size_t wider = capacity_ == 0 ? 8 : capacity_ * 2;
     T* moved = std::allocator<T>{}.allocate(wider);
     for (std::size_t index = 0; index < size_; ++index)
       std::construct_at(moved + index, std::move((*this)[index]));

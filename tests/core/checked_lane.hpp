@@ -49,6 +49,7 @@ private:
 
   weir::lane_machine machine_;
   naive_lane naive_;
+  std::size_t deliveries_ = 0;
   std::string difference_;
 };
 

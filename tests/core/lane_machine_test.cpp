@@ -50,10 +50,11 @@ struct lane_with_ends {
   numbers deliver(outlet out = outlet::main, std::uint64_t now = 0) {
     numbers sequences;
     attempts.clear();
-    lane.deliver(out, now, [&](const lane_machine::delivery& one) {
-      sequences.push_back(one.sequence);
-      attempts.push_back(one.attempt);
-    });
+    for (auto lent = lane.lend(out, now, 256); lent.count > 0; lent = lane.lend(out, now, 256))
+      for (std::size_t number = 0; number < lent.count; ++number) {
+        sequences.push_back(lent.sequence + number);
+        attempts.push_back(lent.attempt);
+      }
     return sequences;
   }
 
@@ -88,6 +89,42 @@ TEST_SUITE("lane machine") {
     CHECK(ends.deliver() == numbers{0, 1, 2, 3, 4});
     CHECK(ends.attempts == counts{1, 1, 1, 1, 1});
     CHECK(ends.deliver().empty());
+  }
+
+  TEST_CASE("order: what is lent at once is consecutive, within the number asked for, and all for the same time") {
+    lane_with_ends ends;
+    ends.publish(1, 5);
+    const auto lend = [&] { return ends.lane.lend(outlet::main, 0, 3); };
+    auto lent = lend();
+    CHECK(lent.sequence == 0);
+    CHECK(lent.ordinal == 0);
+    CHECK(lent.count == 3);
+    CHECK(lent.bytes == 3 * ends.lane.take_lent(lent).at(0).bytes());
+    lent = lend();
+    CHECK(lent.sequence == 3);
+    CHECK(lent.count == 2);
+    CHECK(lend().count == 0);
+
+    ends.give_back(0);
+    ends.give_back(1);
+    ends.give_back(3);
+    ends.lane.return_untaken(outlet::main, ends.consumer, 4); // the last was never seen: its first time is still to come
+    ends.publish(6, 6);
+    lent = lend();
+    CHECK(lent.sequence == 0);
+    CHECK(lent.count == 2);
+    CHECK(lent.attempt == 2);
+    lent = lend();
+    CHECK(lent.sequence == 3);
+    CHECK(lent.count == 1);
+    lent = lend();
+    CHECK(lent.sequence == 4);
+    CHECK(lent.attempt == 1);
+    CHECK(lent.count == 1); // what was returned goes alone, before what is new
+    lent = lend();
+    CHECK(lent.sequence == 5);
+    CHECK(lent.ordinal == 9);
+    CHECK(lend().count == 0);
   }
 
   TEST_CASE("floor: it is the acknowledged prefix, and a hole holds it") {

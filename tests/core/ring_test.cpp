@@ -16,6 +16,17 @@ static_assert(std::is_nothrow_move_assignable_v<ring<std::string>>);
 static_assert(!std::is_copy_constructible_v<ring<int>>);
 static_assert(noexcept(std::declval<ring<std::unique_ptr<int>>&>().pop_front()));
 
+namespace {
+
+template <class T>
+T take_front(ring<T>& queue) {
+  T taken = std::move(queue.front());
+  queue.pop_front();
+  return taken;
+}
+
+} // namespace
+
 TEST_SUITE("ring") {
   TEST_CASE("what goes in first comes out first, through growth and around the end") {
     ring<std::unique_ptr<int>> queue; // move-only elements
@@ -25,7 +36,7 @@ TEST_SUITE("ring") {
       for (int step = 0; step < 7; ++step)
         queue.emplace_back(std::make_unique<int>(in++));
       for (int step = 0; step < 5; ++step)
-        CHECK(*queue.take_front() == out++);
+        CHECK(*take_front(queue) == out++);
     }
     CHECK(queue.size() == static_cast<std::size_t>(in - out));
     for (std::size_t index = 0; index < queue.size(); ++index)
@@ -56,7 +67,7 @@ TEST_SUITE("ring") {
       queue.pop_front();
       CHECK(shared.use_count() == 20);
       {
-        const auto taken = queue.take_front();
+        const auto taken = take_front(queue);
         CHECK(shared.use_count() == 20);
       }
       CHECK(shared.use_count() == 19);
@@ -103,19 +114,32 @@ TEST_SUITE("ring") {
       ring<std::string> queue;
       std::deque<std::string> expected;
       for (int step = 0; step < 500; ++step) {
-        if (expected.empty() || random.chance(55)) {
+        if (random.chance(5)) {
+          queue.reserve(static_cast<std::size_t>(random.below(40)));
+        } else if (random.chance(5)) {
+          const auto count = static_cast<std::size_t>(random.below(expected.size() + 1));
+          std::size_t seen = 0;
+          queue.pop_front(count, [&](const std::string& one) { REQUIRE(one == expected[seen++]); });
+          REQUIRE(seen == count);
+          expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(count));
+        } else if (expected.empty() || random.chance(55)) {
           auto text = std::to_string(random.next());
           expected.push_back(text);
           REQUIRE(queue.emplace_back(std::move(text)) == expected.back());
         } else {
-          REQUIRE(queue.take_front() == expected.front());
+          REQUIRE(take_front(queue) == expected.front());
           expected.pop_front();
         }
         REQUIRE(queue.size() == expected.size());
         if (!expected.empty()) {
           const auto index = static_cast<std::size_t>(random.below(expected.size()));
           REQUIRE(queue[index] == expected[index]);
+          const auto side_by_side = queue.contiguous(index);
+          REQUIRE_FALSE(side_by_side.empty());
+          for (std::size_t next = 0; next < side_by_side.size(); ++next)
+            REQUIRE(side_by_side[next] == expected[index + next]);
         }
+        REQUIRE(queue.contiguous(expected.size()).empty());
       }
     }
   }

@@ -251,7 +251,7 @@ protected:
 private:
   friend class root_frame;
   friend class waiter;
-  static constexpr int awaits_per_turn = 256;
+  static constexpr int awaits_per_turn = 512;
 
   struct slot {
     endpoint* held = nullptr;

@@ -115,7 +115,7 @@ private:
     probed_ = false;
     if (!outgoing_)
       begin_message();
-    outgoing_->items.push_back(std::move(item));
+    outgoing_->items.emplace_back(std::move(item));
     ++next_sequence_;
     link_->gauge->published.fetch_add(1, std::memory_order_release);
     if (outgoing_->items.size() >= items_per_message)
@@ -181,12 +181,15 @@ public:
   void flush() override;
 
 private:
+  /// What came with one message and is not yet handed out.
   struct arrived {
-    std::vector<delivered_items::one> items;
+    std::vector<shared_item> items;
+    std::uint64_t sequence = 0; // of the first in items
+    std::uint32_t attempt = 0;
     std::size_t next = 0;
   };
 
-  void pass(arrived& first, std::size_t count) noexcept;
+  void pass(std::size_t count) noexcept;
   void clear_ready() noexcept;
   bool is_stale() const noexcept;
   void complete(std::uint64_t ordinal, std::uint64_t bytes, bool as_acknowledged);
@@ -203,7 +206,7 @@ private:
   std::optional<std::uint64_t> end_after_returns_;
   receiving_credit credit_;
   progress_tracker progress_;
-  ring<std::uint64_t> sizes_; // bytes of each delivery that is not below the prefix
+  ring<std::uint64_t> sizes_; // bytes of each delivery that was handed out and is not below the prefix
   std::uint64_t taken_ = 0;   // ordinal of the next delivery to hand out
   std::uint64_t taken_told_ = 0;
   std::uint64_t acknowledged_below_ = 0;

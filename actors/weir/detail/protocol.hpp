@@ -231,28 +231,26 @@ struct data_message {
 };
 
 /// At most so many items are gathered into one message: what a message costs is then less than a hundredth of each item.
-inline constexpr std::size_t items_per_message = 256;
+inline constexpr std::size_t items_per_message = 512;
 
 /// Producer → lane.
 class published_items final : public parcel {
 public:
   std::uint64_t generation = 0;
   std::uint64_t first = 0;
-  std::vector<shared_item> items;
+  std::vector<lane_machine::published> items;
 };
 
-/// Lane → consumer.
+/// Lane → consumer: consecutive items, all delivered for the same time.
 class delivered_items final : public parcel {
 public:
-  struct one {
-    std::uint64_t sequence;
-    std::uint32_t attempt;
-    shared_item item;
-  };
   std::uint64_t generation = 0;
-  std::uint64_t returns = 0; ///< that the lane had handled; the consumer drops what was sent before its last return
-  std::uint64_t first_ordinal = 0;
-  std::vector<one> items;
+  std::uint64_t returns = 0;  ///< that the lane had handled; the consumer drops what was sent before its last return
+  std::uint64_t ordinal = 0;  ///< of the first; each has the next
+  std::uint64_t sequence = 0; ///< of the first; each has the next
+  std::uint32_t attempt = 0;
+  std::uint64_t bytes = 0; ///< of all
+  std::vector<shared_item> items;
 };
 
 /// Sink engine → request lane.
