@@ -105,20 +105,13 @@ producer<lane_item>::producer(producer&&) noexcept = default;
 producer<lane_item>& producer<lane_item>::operator=(producer&&) noexcept = default;
 producer<lane_item>::~producer() = default;
 
-detail::producer_end& producer<lane_item>::bind(detail::host& host) {
-  if (!end_)
-    end_ = std::make_unique<detail::producer_end>(host, link_);
-  return *end_;
-}
-
 result<void> producer<lane_item>::try_publish(lane_item& item) {
   if (end_) {
-    auto shared = items_.make(std::move(item));
+    lane_machine::offered offered{items_.make(std::move(item))};
     std::optional<error> failure;
-    const auto offered = end_->try_enqueue(shared, failure);
-    if (offered == detail::producer_end::offer::enqueued)
+    if (end_->try_enqueue(offered, failure) == detail::producer_end::offer::enqueued)
       return success();
-    item = shared.take(); // it stays with the caller
+    item = offered.take(); // it stays with the caller
     if (failure)
       return std::move(*failure);
   }
@@ -127,8 +120,16 @@ result<void> producer<lane_item>::try_publish(lane_item& item) {
 
 // publish_all -----------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// What a publish to so many lanes costs of a turn, as other awaits do: more, and its publisher keeps the others from running
+/// for long; less, and the messages to each lane carry little.
+constexpr int lanes_per_await = 16;
+
+} // namespace
+
 struct publish_all_operation::offered final : detail::publication {
-  offered(publish_all_operation& operation, std::size_t number, shared_item copy)
+  offered(publish_all_operation& operation, std::size_t number, lane_machine::offered&& copy)
     : publication{std::move(copy)},
       owner{operation},
       index{number} {}
@@ -136,7 +137,8 @@ struct publish_all_operation::offered final : detail::publication {
   using publication::withdraw;
 
   void on_settled(std::optional<error> failure) noexcept override {
-    owner.failures_[index] = std::move(failure);
+    if (failure)
+      owner.outcomes_[index] = std::move(*failure);
     owner.on_settled();
   }
 
@@ -146,8 +148,8 @@ struct publish_all_operation::offered final : detail::publication {
 
 publish_all_operation::publish_all_operation(std::vector<producer<lane_item>*> to, lane_item&& item)
   : to_{std::move(to)},
-    item_{std::move(item)},
-    failures_(to_.size()) {}
+    item_{to_.empty() ? shared_item{std::move(item)} : to_.front()->items_.make(std::move(item))},
+    outcomes_(to_.size(), success()) {}
 
 publish_all_operation::~publish_all_operation() = default;
 
@@ -156,11 +158,16 @@ void publish_all_operation::offer_to(detail::host& host) {
     return;
   host_ = &host;
   unsettled_ = 1; // until all are offered
+  shared_item_copies copies{item_, 2 * static_cast<std::uint32_t>(to_.size())};
   for (std::size_t index = 0; index < to_.size(); ++index) {
     auto& end = to_[index]->bind(host);
-    auto copy = item_;
-    if (end.try_enqueue(copy, failures_[index]) != detail::producer_end::offer::has_to_wait)
+    lane_machine::offered copy{copies};
+    std::optional<error> failure;
+    if (end.try_enqueue(copy, failure) != detail::producer_end::offer::has_to_wait) {
+      if (failure)
+        outcomes_[index] = std::move(*failure);
       continue;
+    }
     auto& one = *waiting_.emplace_back(std::make_unique<offered>(*this, index, std::move(copy)));
     ++unsettled_;
     if (auto refused = end.join(one))
@@ -171,16 +178,16 @@ void publish_all_operation::offer_to(detail::host& host) {
 
 bool publish_all_operation::await_ready() {
   // The first end says which host this is; an end that was never used binds when the coroutine is known.
-  for (auto* one : to_)
-    if (host_ == nullptr && one->bound() != nullptr)
-      offer_to(one->bound()->owner());
-  return host_ != nullptr && unsettled_ == 0 && host_->spend();
+  for (auto one = to_.begin(); host_ == nullptr && one != to_.end(); ++one)
+    if ((*one)->bound() != nullptr)
+      offer_to((*one)->bound()->owner());
+  return host_ != nullptr && unsettled_ == 0 && host_->spend(1 + static_cast<int>(to_.size()) / lanes_per_await);
 }
 
 void publish_all_operation::start(std::coroutine_handle<> frame, detail::root_frame& root) {
   if (host_ == nullptr && root.stop_requested())
-    for (auto& failure : failures_)
-      failure = stopped();
+    for (auto& outcome : outcomes_)
+      outcome = stopped();
   else
     offer_to(root.owner());
   suspend(frame, root);
@@ -189,15 +196,7 @@ void publish_all_operation::start(std::coroutine_handle<> frame, detail::root_fr
 }
 
 std::vector<result<void>> publish_all_operation::await_resume() {
-  std::vector<result<void>> outcomes;
-  outcomes.reserve(failures_.size());
-  for (auto& failure : failures_) {
-    if (failure)
-      outcomes.emplace_back(std::move(*failure));
-    else
-      outcomes.emplace_back(success());
-  }
-  return outcomes;
+  return std::move(outcomes_);
 }
 
 void publish_all_operation::on_settled() noexcept {
@@ -208,7 +207,7 @@ void publish_all_operation::on_settled() noexcept {
 void publish_all_operation::on_stop() noexcept {
   for (auto& one : waiting_)
     if (one->withdraw())
-      failures_[one->index] = stopped();
+      outcomes_[one->index] = stopped();
   unsettled_ = 0;
   resume_soon();
 }

@@ -60,20 +60,20 @@ void producer_end::say_goodbye() {
   owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
 }
 
-producer_end::offer producer_end::try_enqueue_any(shared_item& item, std::optional<error>& failure) {
+producer_end::offer producer_end::try_enqueue_any(lane_machine::offered& offered, std::optional<error>& failure) {
   if (ended_) {
     failure = end();
     return offer::failed;
   }
   if (!generation_ || !line_.empty())
     return offer::has_to_wait;
-  if (auto fault = find_fault(item)) {
+  if (auto fault = find_fault(offered.item)) {
     failure = std::move(fault);
     return offer::failed;
   }
-  if (!may_enqueue(item))
+  if (!may_enqueue(offered))
     return offer::has_to_wait;
-  enqueue(std::move(item));
+  enqueue(std::move(offered));
   return offer::enqueued;
 }
 
@@ -137,13 +137,13 @@ std::optional<error> producer_end::find_fault(const shared_item& item) const {
   return std::nullopt;
 }
 
-bool producer_end::may_enqueue(const shared_item& item) {
-  if (!credit_.may_send(item.bytes())) {
+bool producer_end::may_enqueue(const lane_machine::offered& offered) {
+  if (!credit_.may_send(offered.bytes)) {
     if (!std::exchange(probed_, true) && credit_.available_items() > 0)
-      owner().post(link_->lane, control_message{{}, probe{*generation_, credit_.wanted_for(item.bytes())}});
+      owner().post(link_->lane, control_message{{}, probe{*generation_, credit_.wanted_for(offered.bytes)}});
     return false;
   }
-  const auto* carried = std::get_if<batch>(&*item);
+  const auto* carried = std::get_if<batch>(&*offered.item);
   if (carried == nullptr || !carried->envelopes || !link_->budget)
     return true;
   if (budget_ticket_) {
@@ -159,7 +159,7 @@ void producer_end::begin_message() {
   outgoing_ = std::make_shared<published_items>();
   outgoing_->generation = *generation_;
   outgoing_->first = next_sequence_;
-  outgoing_->items.reserve(last_outgoing_); // it is rarely very different
+  outgoing_->items.reserve(last_outgoing_); // it is rarely much larger
 }
 
 void producer_end::pump() {
@@ -171,14 +171,14 @@ void producer_end::pump() {
     }
     if (!generation_)
       return;
-    if (auto fault = find_fault(first.item)) {
+    if (auto fault = find_fault(first.item.item)) {
       leave_budget();
       settle_front(std::move(fault));
       continue;
     }
     if (!may_enqueue(first.item)) {
-      const auto* carried = std::get_if<batch>(&*first.item);
-      const bool lacks_budget = credit_.may_send(first.item.bytes());
+      const auto* carried = std::get_if<batch>(&*first.item.item);
+      const bool lacks_budget = credit_.may_send(first.item.bytes);
       if (lacks_budget && !budget_ticket_) {
         budget_ticket_ = link_->budget->wait(carried->envelopes, owner().ref(), here());
         continue; // room may have come free between the two looks
@@ -248,7 +248,7 @@ void producer_end::flush() {
 void producer_end::send_outgoing() {
   if (!outgoing_)
     return;
-  last_outgoing_ = outgoing_->items.size();
+  last_outgoing_ = std::max(outgoing_->items.size(), last_outgoing_ / 2);
   owner().post(link_->lane, data_message{{}, std::move(outgoing_)});
   outgoing_.reset();
 }

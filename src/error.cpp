@@ -50,30 +50,53 @@ std::string_view name_of(errc code) noexcept {
   return "unknown";
 }
 
-error::error(errc code, std::string sentence, std::vector<fact> facts)
-  : code_{code},
-    sentence_{std::move(sentence)},
-    facts_{std::move(facts)} {}
+error::error(errc code, std::string sentence, std::vector<fact> facts) : code_{code} {
+  if (!sentence.empty() || !facts.empty())
+    particulars_ = std::make_unique<particulars>(particulars{std::move(sentence), std::move(facts)});
+}
+
+error::error(const error& other)
+  : code_{other.code_},
+    particulars_{other.particulars_ ? std::make_unique<particulars>(*other.particulars_) : nullptr} {}
+
+error& error::operator=(const error& other) {
+  return *this = error{other};
+}
+
+const error::particulars& error::known() const noexcept {
+  static const particulars none;
+  return particulars_ ? *particulars_ : none;
+}
+
+const std::string& error::sentence() const noexcept {
+  return known().sentence;
+}
+
+const std::vector<error::fact>& error::facts() const noexcept {
+  return known().facts;
+}
 
 std::string_view error::fact_of(std::string_view name) const noexcept {
-  auto found = std::ranges::find(facts_, name, &fact::first);
-  return found == facts_.end() ? std::string_view{} : std::string_view{found->second};
+  auto found = std::ranges::find(facts(), name, &fact::first);
+  return found == facts().end() ? std::string_view{} : std::string_view{found->second};
 }
 
 error&& error::with(std::string name, std::string value) && {
-  if (std::ranges::find(facts_, name, &fact::first) == facts_.end())
-    facts_.emplace_back(std::move(name), std::move(value));
+  if (!particulars_)
+    particulars_ = std::make_unique<particulars>();
+  if (std::ranges::find(facts(), name, &fact::first) == facts().end())
+    particulars_->facts.emplace_back(std::move(name), std::move(value));
   return std::move(*this);
 }
 
 std::string error::to_string() const {
   std::string text{name_of(code_)};
-  if (!sentence_.empty())
-    text += ": " + sentence_;
-  if (facts_.empty())
+  if (!sentence().empty())
+    text += ": " + sentence();
+  if (facts().empty())
     return text;
   const char* separator = " (";
-  for (const auto& [name, value] : facts_) {
+  for (const auto& [name, value] : facts()) {
     text += separator + name + "=" + value;
     separator = ", ";
   }

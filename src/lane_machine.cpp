@@ -16,14 +16,14 @@ std::uint64_t lane_machine::attach_producer() {
 }
 
 bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items) {
-  std::vector<published> shared;
+  std::vector<offered> shared;
   shared.reserve(items.size());
   for (auto& item : items)
     shared.emplace_back(shared_item{std::move(item)});
   return receive(generation, first, std::move(shared));
 }
 
-bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<published>&& items) {
+bool lane_machine::receive(std::uint64_t generation, std::uint64_t first, std::vector<offered>&& items) {
   if (!has_producer_ || generation != producer_generation_) {
     ++stale_messages_;
     return false;

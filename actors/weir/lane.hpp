@@ -70,14 +70,14 @@ private:
     publish_operation& operation_;
   };
 
-  publish_operation(producer<lane_item>& to, shared_item&& offered, deadline until) noexcept
+  publish_operation(producer<lane_item>& to, shared_item&& item, deadline until) noexcept
     : to_{&to},
-      item_{std::move(offered)},
+      item_{std::move(item)},
       until_{until} {}
   bool start(std::coroutine_handle<> frame, detail::root_frame& root);
 
   producer<lane_item>* to_; // null: it has happened
-  shared_item item_;
+  lane_machine::offered item_;
   deadline until_;
   std::optional<error> failure_;
   std::optional<line_place> waiting_;
@@ -143,10 +143,16 @@ public:
 
   // For the runtime.
   explicit producer(std::shared_ptr<const detail::lane_link> link) noexcept;
-  detail::producer_end& bind(detail::host& host);
+  detail::producer_end& bind(detail::host& host) {
+    if (!end_)
+      end_ = std::make_unique<detail::producer_end>(host, link_);
+    return *end_;
+  }
   detail::producer_end* bound() noexcept { return end_.get(); }
 
 private:
+  friend class publish_all_operation;
+
   std::shared_ptr<const detail::lane_link> link_;
   std::unique_ptr<detail::producer_end> end_;
   shared_item_maker items_;
@@ -187,7 +193,7 @@ private:
 
   std::vector<producer<lane_item>*> to_;
   shared_item item_;
-  std::vector<std::optional<error>> failures_;
+  std::vector<result<void>> outcomes_;
   std::vector<std::unique_ptr<offered>> waiting_;
   std::size_t unsettled_ = 0;
   detail::host* host_ = nullptr;

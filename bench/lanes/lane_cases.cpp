@@ -111,7 +111,7 @@ void add_lane_cases(std::vector<bench_case>& cases) {
   add_exchange(cases, "lane.roundtrip", back::credit);
   add_exchange(cases, "lane.roundtrip.watermark", back::watermark);
   for (const auto lanes : std::initializer_list<std::size_t>{1, 2, 4, 8, 16, 32, 64})
-    add_flow(cases, "lanes." + std::to_string(lanes) + ".shared", {.lanes = lanes});
+    add_flow(cases, "lanes." + std::to_string(lanes) + ".shared", {.lanes = lanes, .shares = true});
   for (const auto envelopes : std::initializer_list<std::size_t>{1, 4, 16, 64, 256, 1024, 4096})
     add_flow(cases, "lane.batch." + std::to_string(envelopes), {.bound = 64, .payload_bytes = 16, .envelopes = envelopes});
   for (const auto bytes : std::initializer_list<std::size_t>{16, 64, 256, 1024, 4096, 16384, 65536})

@@ -176,7 +176,7 @@ void lane_flow::run(std::uint64_t items, std::int64_t interval_ns, latency_histo
   }
   const schedule when{next_, items, now_ns(), interval_ns};
   next_ += items;
-  if (shape_.lanes == 1)
+  if (!shape_.shares)
     actors.push_back(weir::spawn(system, produce, std::move(producers.front()), when, shared_));
   else
     actors.push_back(weir::spawn(system, produce_to_all, std::move(producers), when, shared_));

@@ -16,7 +16,7 @@ namespace weir_bench {
 
 /// How the sink of a lane takes and acknowledges.
 enum class taking {
-  some,  ///< what is ready, at most 256 items, with one cumulative acknowledgement: what the sink engine does
+  some,  ///< what is ready, at most 512 items, with one cumulative acknowledgement: what the sink engine does
   single ///< one item and one acknowledgement at a time
 };
 
@@ -26,6 +26,7 @@ struct lane_shape {
   std::size_t payload_bytes = 64;
   std::size_t envelopes = 1; ///< in each item
   taking way = taking::some;
+  bool shares = false; ///< publishes with publish_all, also to one lane; otherwise with publish, to one
 };
 
 /// Producer coroutine → lanes → one sink coroutine for each → acknowledgements → watermark. With several lanes, every item goes

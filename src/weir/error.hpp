@@ -4,6 +4,7 @@
 #include <boost/outcome/policy/terminate.hpp>
 #include <boost/outcome/success_failure.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,16 +66,22 @@ enum class errc : int {
 /// The code's name as it is spelled in errc, for logs and JSON.
 std::string_view name_of(errc code) noexcept;
 
-/// An expected failure: a stable code, one sentence for a person, and the facts as name and value. Never holds secrets.
+/// An expected failure: a stable code, one sentence for a person, and the facts as name and value. Never holds secrets. Small,
+/// so that a result that may fail costs little where it does not.
 class error {
 public:
   using fact = std::pair<std::string, std::string>;
 
   explicit error(errc code, std::string sentence = {}, std::vector<fact> facts = {});
+  error(const error& other);
+  error(error&& other) noexcept = default;
+  error& operator=(const error& other);
+  error& operator=(error&& other) noexcept = default;
+  ~error() = default;
 
   errc code() const noexcept { return code_; }
-  const std::string& sentence() const noexcept { return sentence_; }
-  const std::vector<fact>& facts() const noexcept { return facts_; }
+  const std::string& sentence() const noexcept;
+  const std::vector<fact>& facts() const noexcept;
 
   /// The value of the named fact, or an empty view.
   std::string_view fact_of(std::string_view name) const noexcept;
@@ -90,9 +97,15 @@ public:
   friend bool operator==(const error& left, errc right) noexcept { return left.code_ == right; }
 
 private:
+  struct particulars {
+    std::string sentence;
+    std::vector<fact> facts;
+  };
+
+  const particulars& known() const noexcept;
+
   errc code_;
-  std::string sentence_;
-  std::vector<fact> facts_;
+  std::unique_ptr<particulars> particulars_; // null: none, or moved away
 };
 
 /// A value, or why there is none. value() on a failure terminates: test first.

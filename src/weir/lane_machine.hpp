@@ -53,13 +53,21 @@ struct lane_floor {
 /// returned; what is returned is due again in the original order and before anything new.
 class lane_machine {
 public:
-  /// An item as its producer hands it over. The lane itself looks at no item of whose size and references it knows all.
-  struct published {
+  /// An item as its producer hands it over: what the lane needs of it without looking at it, which would cost a look into
+  /// another core's cache.
+  struct offered {
     shared_item item;
-    shared_item to_lend; ///< a second reference
+    shared_item to_lend; ///< a second reference, for the consumer
     std::size_t bytes = 0;
 
-    explicit published(shared_item&& offered) noexcept : item{std::move(offered)}, to_lend{item}, bytes{item.bytes()} {}
+    explicit offered(shared_item&& made) noexcept : item{std::move(made)}, to_lend{item}, bytes{item.bytes()} {}
+    explicit offered(shared_item_copies& copies) noexcept : item{copies.take()}, to_lend{copies.take()}, bytes{item.bytes()} {}
+
+    /// The value, for whoever offered it.
+    lane_item take() {
+      to_lend.reset();
+      return item.take();
+    }
   };
 
   /// Consecutive items that are lent to the consumer at once.
@@ -79,7 +87,7 @@ public:
   std::uint64_t attach_producer();
 
   /// Takes items over, numbered by the link from `first`. False, and nothing changes, when the generation is fenced.
-  bool receive(std::uint64_t generation, std::uint64_t first, std::vector<published>&& items);
+  bool receive(std::uint64_t generation, std::uint64_t first, std::vector<offered>&& items);
   bool receive(std::uint64_t generation, std::uint64_t first, std::vector<lane_item>&& items);
 
   void on_probe(std::uint64_t generation, credit wanted);
@@ -162,8 +170,8 @@ public:
 private:
   enum class entry_state : std::uint8_t { queued, lent, returned, acknowledged };
 
-  struct entry : published {
-    explicit entry(published&& received) noexcept : published{std::move(received)} {}
+  struct entry : offered {
+    explicit entry(offered&& received) noexcept : offered{std::move(received)} {}
 
     std::uint32_t attempts = 0;
     entry_state state = entry_state::queued;

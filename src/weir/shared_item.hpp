@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace weir {
 
@@ -21,7 +23,7 @@ public:
 
   shared_item(const shared_item& other) noexcept : node_{other.node_} {
     if (node_ != nullptr)
-      add_reference(node_->references);
+      add_references(node_->references, 1);
   }
   shared_item(shared_item&& other) noexcept : node_{std::exchange(other.node_, nullptr)} {}
   shared_item& operator=(shared_item other) noexcept {
@@ -54,6 +56,7 @@ public:
   }
 
 private:
+  friend class shared_item_copies;
   friend class shared_item_maker;
   friend class shared_item_releaser;
   struct block;
@@ -66,11 +69,11 @@ private:
       at = position_of(item);
     }
 
-    std::atomic<std::uint32_t> references{1};
     block* home; // null: it was allocated alone
     std::size_t bytes = 0;
     const position* at = nullptr;
     lane_item item;
+    std::atomic<std::uint32_t> references{1}; // on a line apart from what everybody reads
   };
 
   class block_store;
@@ -150,11 +153,11 @@ private:
   explicit shared_item(node* made) noexcept : node_{made} {}
 
   // Whoever holds the only reference needs no atomic write: nobody else can take or let go of one meanwhile.
-  static void add_reference(std::atomic<std::uint32_t>& references) noexcept {
+  static void add_references(std::atomic<std::uint32_t>& references, std::uint32_t count) noexcept {
     if (references.load(std::memory_order_acquire) == 1)
-      references.store(2, std::memory_order_relaxed);
+      references.store(1 + count, std::memory_order_relaxed);
     else
-      references.fetch_add(1, std::memory_order_relaxed);
+      references.fetch_add(count, std::memory_order_relaxed);
   }
   static bool is_last(std::atomic<std::uint32_t>& references) noexcept {
     return references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -162,6 +165,7 @@ private:
 
   /// Ends a node that nobody holds; returns the block whose place is free now, if it lay in one.
   [[gnu::always_inline]] static block* end(node* held) noexcept {
+    static_assert(std::is_trivially_destructible_v<position> && std::is_trivially_destructible_v<request_id>);
     auto* home = held->home;
     if (home == nullptr)
       delete held;
@@ -184,6 +188,29 @@ inline void shared_item::block::leave(std::uint32_t count) noexcept {
   if (references.load(std::memory_order_acquire) == count || references.fetch_sub(count, std::memory_order_acq_rel) == count)
     store->put(this);
 }
+
+/// Many references to one item, counted at once. Those that are not taken are let go.
+class shared_item_copies {
+public:
+  shared_item_copies(const shared_item& of, std::uint32_t count) noexcept : node_{of.node_}, left_{count} {
+    shared_item::add_references(node_->references, count);
+  }
+  shared_item_copies(const shared_item_copies&) = delete;
+  shared_item_copies& operator=(const shared_item_copies&) = delete;
+  ~shared_item_copies() {
+    while (left_ > 0)
+      take();
+  }
+
+  shared_item take() noexcept {
+    --left_;
+    return shared_item{node_};
+  }
+
+private:
+  shared_item::node* node_;
+  std::uint32_t left_;
+};
 
 /// Lets go of many references in a row: the memory that several items share is counted down once for all of them. Not
 /// thread-safe.

@@ -18,6 +18,7 @@ using core_tests::marker;
 using core_tests::position_at;
 using weir::lane_item;
 using weir::shared_item;
+using weir::shared_item_copies;
 using weir::shared_item_maker;
 using weir::shared_item_releaser;
 
@@ -57,6 +58,25 @@ TEST_SUITE("shared item") {
     const auto& itself = third;
     third = itself;
     CHECK(third);
+  }
+
+  TEST_CASE("many references are counted at once, and those that nobody takes are let go") {
+    shared_item item{live_with(position_at(1, 1), 100)};
+    const auto block = block_of(item);
+    std::vector<shared_item> taken;
+    {
+      shared_item_copies copies{item, 5};
+      taken.push_back(copies.take());
+      const shared_item_copies more{item, 2};
+      taken.push_back(copies.take());
+    }
+    const auto* where = &*item;
+    item.reset();
+    CHECK(&*taken.back() == where);
+    taken.pop_back();
+    CHECK_FALSE(block.expired());
+    taken.clear();
+    CHECK(block.expired());
   }
 
   TEST_CASE("taken back it is the same one if nobody else holds it, and a copy otherwise") {

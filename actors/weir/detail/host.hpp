@@ -174,7 +174,7 @@ public:
   void schedule(runnable& ready) noexcept { ready_.push_back(ready); }
 
   /// Pays for one await that completed at once. False when the coroutine has had its share of this turn and must suspend.
-  bool spend() noexcept { return ++spent_ < awaits_per_turn && !ending_; }
+  bool spend(int cost = 1) noexcept { return (spent_ += cost) < awaits_per_turn && !ending_; }
 
   /// How deep calls of coroutines are nested on the machine's stack; beyond max_depth a call goes through the run queue.
   int depth = 0;

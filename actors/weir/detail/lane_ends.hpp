@@ -44,10 +44,10 @@ public:
   publication(const publication&) = delete;
   publication& operator=(const publication&) = delete;
 
-  shared_item item;
+  lane_machine::offered item;
 
 protected:
-  explicit publication(shared_item offered) noexcept : item{std::move(offered)} {}
+  explicit publication(lane_machine::offered&& offered) noexcept : item{std::move(offered)} {}
   virtual ~publication();
   virtual void on_settled(std::optional<error> failure) noexcept = 0;
 
@@ -67,15 +67,15 @@ public:
   producer_end(host& owner, std::shared_ptr<const lane_link> link);
   ~producer_end() override;
 
-  /// Enqueues at once if nobody waits and there is room; otherwise `item` is untouched, and `failure` says what is wrong.
+  /// Enqueues at once if nobody waits and there is room; otherwise `offered` is untouched, and `failure` says what is wrong.
   enum class offer : std::uint8_t { enqueued, has_to_wait, failed };
-  offer try_enqueue(shared_item& item, std::optional<error>& failure) {
-    const auto* carried = std::get_if<batch>(&*item);
+  offer try_enqueue(lane_machine::offered& offered, std::optional<error>& failure) {
+    const auto* carried = std::get_if<batch>(&*offered.item);
     const bool is_usual = generation_ && !ended_ && line_.empty() && carried != nullptr && is_next_live(*carried)
-                          && credit_.may_send(item.bytes()) && is_charged(*carried);
+                          && credit_.may_send(offered.bytes) && is_charged(*carried);
     if (!is_usual)
-      return try_enqueue_any(item, failure);
-    enqueue(std::move(item));
+      return try_enqueue_any(offered, failure);
+    enqueue(std::move(offered));
     return offer::enqueued;
   }
 
@@ -92,7 +92,7 @@ public:
 private:
   static constexpr std::size_t max_waiters = 1024;
 
-  offer try_enqueue_any(shared_item& item, std::optional<error>& failure);
+  offer try_enqueue_any(lane_machine::offered& offered, std::optional<error>& failure);
 
   /// What nearly every item is: a live batch behind the last one.
   bool is_next_live(const batch& carried) const noexcept {
@@ -102,20 +102,20 @@ private:
     return !carried.envelopes || !link_->budget || link_->budget->has_charged(*carried.envelopes);
   }
   std::optional<error> find_fault(const shared_item& item) const;
-  bool may_enqueue(const shared_item& item);
-  void enqueue(shared_item&& item) {
-    if (const auto* at = item.at()) {
+  bool may_enqueue(const lane_machine::offered& offered);
+  void enqueue(lane_machine::offered&& offered) {
+    if (const auto* at = offered.item.at()) {
       if (!last_)
         last_.emplace();
       last_->epoch = at->epoch;
       last_->seq = at->seq;
       last_->ends_transaction = at->ends_transaction; // the rest decides nothing, and is larger
     }
-    credit_.spend(item.bytes());
+    credit_.spend(offered.bytes);
     probed_ = false;
     if (!outgoing_)
       begin_message();
-    outgoing_->items.emplace_back(std::move(item));
+    outgoing_->items.push_back(std::move(offered));
     ++next_sequence_;
     link_->gauge->published.fetch_add(1, std::memory_order_release);
     if (outgoing_->items.size() >= items_per_message)
@@ -140,7 +140,7 @@ private:
   std::uint64_t next_sequence_ = 0;
   std::optional<position> last_;
   std::shared_ptr<published_items> outgoing_;
-  std::size_t last_outgoing_ = 0; // how many the last message carried
+  std::size_t last_outgoing_ = 0; // how many the last messages carried, about
   std::deque<publication*> line_;
   std::vector<attach_operation*> attaching_;
   std::optional<byte_budget::ticket> budget_ticket_; // of the first in line

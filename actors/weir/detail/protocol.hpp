@@ -238,7 +238,7 @@ class published_items final : public parcel {
 public:
   std::uint64_t generation = 0;
   std::uint64_t first = 0;
-  std::vector<lane_machine::published> items;
+  std::vector<lane_machine::offered> items;
 };
 
 /// Lane → consumer: consecutive items, all delivered for the same time.

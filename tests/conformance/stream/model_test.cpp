@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 
 // Seeded interleavings of everything that can be done with a stream, against the reference.
@@ -41,8 +42,10 @@ public:
     for (int round = 0; round < rounds; ++round) {
       for (auto actions = random_.between(5, 25); actions != 0; --actions) {
         act();
-        for (auto steps = random_.below(12); steps != 0 && world_.step(); --steps) {
-        }
+        if (random_.chance(20))
+          begin_reading();
+        for (auto steps = random_.below(12); steps != 0 && world_.step(); --steps)
+          check_step();
       }
       check();
     }
@@ -56,7 +59,9 @@ private:
     std::vector<std::pair<std::size_t, std::uint64_t>> held = {}; // by the newest: handle, item
     std::vector<pending<weir::result<arrival>>> receiving = {};   // of the newest
     std::vector<std::pair<pending<outcome>, std::uint64_t>> acking = {};
-    bool was_disturbed = false; // a consumer came or went since the last check: its acks may have been too late
+    bool was_disturbed = false;         // a consumer came or went since the last check: its acks may have been too late
+    weir::window window = {};           // of the newest
+    std::set<std::uint64_t> taken = {}; // sequences that the newest was given
   };
 
   struct offered {
@@ -64,6 +69,12 @@ private:
     std::vector<lane_id> lanes;
     std::optional<pending<outcome>> to_one;
     std::optional<pending<std::vector<outcome>>> to_all;
+    bool is_noted = false; // its success
+  };
+
+  struct reading {
+    pending<weir::result<weir::watermark_reading>> under_way;
+    std::uint64_t lanes_changed;
   };
 
   stream_options random_options() {
@@ -80,6 +91,7 @@ private:
 
   void join(const lane_id& id, std::optional<position> floor) {
     lanes_.emplace(id, std::make_unique<lane_side>(lane_side{.reference = reference_lane{floor}}));
+    ++lanes_changed_;
     take_over_consuming(id);
   }
 
@@ -133,6 +145,7 @@ private:
     auto item = live_with(position_at(1, id, random_.chance(75)), random_.below(random_.chance(10) ? 4000 : 600));
     if (random_.chance(30))
       std::get<weir::batch>(item).envelopes.reset();
+    largest_ = std::max(largest_, size_in_bytes(item));
     return item;
   }
 
@@ -172,16 +185,20 @@ private:
     lane.held.erase(which);
     auto& by = *lane.consumers.back();
     const auto how = random_.below(10);
-    if (how < 7)
+    if (how < 7) {
       lane.acking.emplace_back(by.begin_ack(handle), id);
-    else if (how < 9)
+      lane.reference.on_acking(id);
+    } else if (how < 9) {
       (void)by.begin_nack(handle, std::chrono::milliseconds{random_.chance(50) ? 0 : random_.below(8)});
-    else
+    } else {
       (void)by.begin_drop(handle);
+    }
   }
 
   void take_over_publishing() {
     collect_published(false);
+    for (auto& [id, lane] : lanes_)
+      lane->reference.on_taken_over();
     publisher_lanes_ = lane_ids();
     if (!publishers_.empty() && random_.chance(30))
       publishers_.back()->kill();
@@ -194,8 +211,10 @@ private:
   void take_over_consuming(const lane_id& id) {
     auto& lane = *lanes_.at(id);
     forget_consumer(lane);
-    const auto window = random_.chance(50) ? weir::window{} : weir::window{.items = random_.between(1, 4), .bytes = 1u << 20};
-    lane.consumers.push_back(std::make_unique<subscriber>(world_, stream_, id, window));
+    lane.window = {};
+    if (random_.chance(50))
+      lane.window = {.items = random_.between(1, 4), .bytes = random_.chance(50) ? 1u << 20 : 1200};
+    lane.consumers.push_back(std::make_unique<subscriber>(world_, stream_, id, lane.window));
     (void)lane.consumers.back()->begin_attach();
   }
 
@@ -211,6 +230,7 @@ private:
     zombies_receiving_.insert(zombies_receiving_.end(), lane.receiving.begin(), lane.receiving.end());
     lane.receiving.clear();
     lane.held.clear();
+    lane.taken.clear();
   }
 
   void add_lane() {
@@ -226,6 +246,17 @@ private:
     for (auto& one : lanes_.at(id)->consumers)
       retired_.push_back(std::move(one));
     lanes_.erase(id);
+    ++lanes_changed_;
+  }
+
+  void begin_reading() {
+    auto under_way = watcher_.begin(
+      [](weir::self, weir::stream of) -> weir::task<weir::result<weir::watermark_reading>> {
+        auto op = of.watermark().read();
+        co_return co_await op;
+      },
+      stream_);
+    readings_.push_back(reading{std::move(under_way), lanes_changed_});
   }
 
   // What came of it -----------------------------------------------------------------------------------------------------------
@@ -236,6 +267,10 @@ private:
         return false;
       if (one.value()) {
         const auto id = id_of(one.value().value().item);
+        const auto sequence = one.value().value().sequence;
+        const bool is_in_order = lane.taken.empty() || sequence > *lane.taken.rbegin() || lane.taken.contains(sequence);
+        CHECK_MESSAGE(is_in_order, "an item came late, and had not been returned");
+        lane.taken.insert(sequence);
         lane.reference.on_delivered(id);
         lane.held.emplace_back(one.value().value().handle, id);
       }
@@ -290,6 +325,80 @@ private:
     });
   }
 
+  // At every step: what must hold whatever is under way
+  // --------------------------------------------------------------------------
+
+  void check_step() {
+    note_enqueued();
+    const auto now = stream_.figures();
+    CHECK(now.charged_bytes <= std::max<std::size_t>(options_.budget, largest_));
+    for (const auto& lane : now.lanes) {
+      CAPTURE(to_string(lane.id));
+      CHECK(lane.bound_violations == 0);
+      CHECK(lane.peak_items <= options_.bound.items);
+      CHECK(lane.held_bytes <= std::max<std::size_t>(options_.bound.bytes, largest_)); // one that is larger is alone
+      CHECK(lane.acknowledged <= lane.published);
+      if (!publishing_was_disturbed_) // then a window may be filled twice, until the lane has dropped what is fenced
+        CHECK(lane.published - lane.acknowledged <= options_.bound.items);
+    }
+    for (auto& [id, lane] : lanes_) {
+      CAPTURE(to_string(id));
+      collect_received(*lane);
+      check_window(*lane);
+    }
+    check_readings();
+  }
+
+  void check_window(const lane_side& lane) const {
+    CHECK(lane.held.size() <= lane.window.items);
+    std::size_t bytes = 0;
+    for (const auto& [handle, id] : lane.held)
+      bytes += lane.reference.bytes_of(id);
+    const bool is_alone = lane.held.size() == 1;
+    CHECK((is_alone || bytes <= lane.window.bytes));
+  }
+
+  /// Nothing is confirmed early: a watermark that was read lies below all that is surely in a lane and surely not acknowledged.
+  void check_readings() {
+    std::erase_if(readings_, [&](reading& one) {
+      if (!one.under_way.is_done())
+        return false;
+      REQUIRE(one.under_way.value().has_value());
+      const auto& read = one.under_way.value().value();
+      if (read.confirmable) {
+        CHECK(read.confirmable->ends_transaction);
+        REQUIRE(read.watermark.has_value());
+        CHECK(covers(*read.watermark, *read.confirmable));
+      }
+      if (read.watermark && one.lanes_changed == lanes_changed_)
+        for (const auto& [id, lane] : lanes_) {
+          CAPTURE(to_string(id));
+          const auto highest = lane->reference.highest_floor();
+          CHECK_MESSAGE((highest && covers(*highest, *read.watermark)), "confirmed early");
+        }
+      return true;
+    });
+  }
+
+  void note_enqueued() {
+    const auto note = [&](const lane_id& id, std::uint64_t item, const outcome& published) {
+      if (const auto found = lanes_.find(id); published && found != lanes_.end())
+        found->second->reference.on_enqueued(item);
+    };
+    for (auto& offer : offers_) {
+      if (offer.is_noted || publishing_was_disturbed_)
+        continue;
+      if (offer.to_one && offer.to_one->is_done())
+        note(offer.lanes[0], offer.id, offer.to_one->value());
+      else if (offer.to_all && offer.to_all->is_done())
+        for (std::size_t index = 0; index < offer.lanes.size(); ++index)
+          note(offer.lanes[index], offer.id, offer.to_all->value()[index]);
+      else
+        continue;
+      offer.is_noted = true;
+    }
+  }
+
   // Comparing -----------------------------------------------------------------------------------------------------------------
 
   void check() {
@@ -306,6 +415,7 @@ private:
       forget_consumer(*lane);
       // The ones before go first: what they hold is charged, and what waits for room would come in later.
       lane->consumers.clear();
+      lane->window = {};
       lane->consumers.push_back(std::make_unique<subscriber>(world_, stream_, id));
       world_.settle();
     }
@@ -316,6 +426,7 @@ private:
       for (const auto& one : all) {
         there.push_back(id_of(one.item));
         lane->held.emplace_back(one.handle, there.back());
+        lane->taken.insert(one.sequence);
         lane->reference.on_delivered(there.back());
       }
       lane->reference.settle(there);
@@ -401,6 +512,10 @@ private:
   bool publishing_was_disturbed_ = false;
   std::vector<pending<weir::result<arrival>>> zombies_receiving_;
   std::vector<std::unique_ptr<subscriber>> retired_;
+  script watcher_{world_, "watcher"};
+  std::vector<reading> readings_;
+  std::uint64_t lanes_changed_ = 0;
+  std::size_t largest_ = 0; // item, in bytes
 };
 
 } // namespace

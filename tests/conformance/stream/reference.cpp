@@ -12,11 +12,30 @@ void reference_lane::on_delivered(std::uint64_t id) {
   found->second.was_delivered = true;
 }
 
+void reference_lane::on_taken_over() {
+  for (auto& [id, item] : items_)
+    item.is_enqueued = false;
+}
+
+std::optional<weir::position> reference_lane::highest_floor() const {
+  auto reached = start_;
+  for (const auto& [id, item] : items_) {
+    const bool is_in = item.is_enqueued || item.published == certainty::yes;
+    if (!item.at || (!is_in && item.acknowledged == certainty::no && !item.is_acking))
+      continue;
+    if (item.acknowledged == certainty::no && !item.is_acking)
+      break;
+    reached = item.at;
+  }
+  return reached;
+}
+
 void reference_lane::settle(const numbers& there) {
   CHECK_MESSAGE(std::ranges::is_sorted(there), "not in publish order");
   for (auto& [id, item] : items_) {
     CAPTURE(id);
     const bool is_there = std::ranges::binary_search(there, id);
+    item.is_acking = false;
     if (is_there) {
       CHECK_MESSAGE(item.acknowledged != certainty::yes, "acknowledged, and there again");
       item.published = certainty::yes;
