@@ -183,6 +183,10 @@ pending<outcome> subscriber::begin_ack(std::size_t handle) {
   return script_.begin(&belongings::ack, mine_, handle);
 }
 
+pending<outcome> subscriber::begin_ack_through(std::size_t handle) {
+  return script_.begin(&belongings::ack_through, mine_, handle);
+}
+
 pending<outcome> subscriber::begin_nack(std::size_t handle, std::chrono::milliseconds after) {
   return script_.begin(&belongings::nack, mine_, handle, after);
 }
@@ -216,7 +220,7 @@ outcome subscriber::nack(std::size_t handle, std::chrono::milliseconds after) {
 }
 
 outcome subscriber::ack_through(std::size_t handle) {
-  return script_.complete(script_.begin(&belongings::ack_through, mine_, handle));
+  return script_.complete(begin_ack_through(handle));
 }
 
 void subscriber::drop(std::size_t handle) {

@@ -126,6 +126,7 @@ public:
   pending<weir::result<arrival>> begin_receive(weir::deadline until = weir::deadline::never());
   pending<weir::result<std::uint64_t>> begin_attach();
   pending<outcome> begin_ack(std::size_t handle);
+  pending<outcome> begin_ack_through(std::size_t handle);
   pending<outcome> begin_nack(std::size_t handle, std::chrono::milliseconds after);
   pending<bool> begin_drop(std::size_t handle);
 

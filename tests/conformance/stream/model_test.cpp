@@ -182,9 +182,18 @@ private:
     const auto which =
       lane.held.begin() + static_cast<std::ptrdiff_t>(random_.below(std::min<std::size_t>(lane.held.size(), 4)));
     const auto [handle, id] = *which;
-    lane.held.erase(which);
     auto& by = *lane.consumers.back();
     const auto how = random_.below(10);
+    if (how < 2) {
+      const auto acking = by.begin_ack_through(handle);
+      for (auto one = lane.held.begin(); one != std::next(which); ++one) {
+        lane.acking.emplace_back(acking, one->second);
+        lane.reference.on_acking(one->second);
+      }
+      lane.held.erase(lane.held.begin(), std::next(which));
+      return;
+    }
+    lane.held.erase(which);
     if (how < 7) {
       lane.acking.emplace_back(by.begin_ack(handle), id);
       lane.reference.on_acking(id);
