@@ -19,6 +19,9 @@ weir::task<> ingest(weir::self me, lane_producer search, lane_producer audit, we
     if (!outcomes[0] || !outcomes[1])
       co_return me.fail(weir::error{weir::errc::source_failed, "a lane refused a batch"});
   }
+  auto reaching = stream.watermark().reaches(weir::position{.epoch = 1, .seq = 1000});
+  auto reached = co_await reaching;
+  std::cout << "every sink has everything up to " << to_string(*reached.value().watermark) << '\n';
   stream.close(weir::close_mode::drain);
 }
 
@@ -27,9 +30,8 @@ weir::task<> sink(weir::self, lane_consumer in) {
     auto receiving = in.receive();
     auto delivery = co_await receiving;
     if (!delivery)
-      co_return; // the lane is closed, and everything was delivered
-    // … write delivery.value().item() somewhere …
-    (void)delivery.value().ack(); // moves this lane's floor, and so the watermark
+      co_return;                  // the lane is closed, and everything was delivered
+    (void)delivery.value().ack(); // once its item() is written somewhere: moves the lane's floor, and so the watermark
   }
 }
 
@@ -41,10 +43,4 @@ int main() {
   weir::spawn(system, sink, stream.lane("search").value().consumer());
   weir::spawn(system, sink, stream.lane("audit").value().consumer());
   weir::spawn(system, ingest, stream.lane("search").value().producer(), stream.lane("audit").value().producer(), stream);
-  auto fence = [](weir::self, weir::stream over) -> weir::task<weir::result<weir::watermark_reading>> {
-    auto reaching = over.watermark().reaches(weir::position{.epoch = 1, .seq = 1000});
-    co_return co_await reaching;
-  };
-  auto reached = weir::sync_wait(system, fence, stream);
-  std::cout << "every sink has everything up to " << to_string(*reached.value().watermark) << '\n';
-}
+} // waits for all three
