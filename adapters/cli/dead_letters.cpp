@@ -99,8 +99,8 @@ std::string to_json(const dead_letter& letter, std::chrono::system_clock::time_p
 }
 
 result<void> dead_letter_file::open() {
-  file_descriptor file{::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)};
-  if (!file)
+  posix::file_descriptor file{::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)};
+  if (!file.is_open())
     return system_failure(errno, "open", path_);
   struct stat status{};
   if (::fstat(file.number(), &status) != 0)
@@ -123,7 +123,7 @@ result<void> dead_letter_file::append(std::span<const dead_letter> letters) {
 result<void> dead_letter_file::append(std::span<const dead_letter> letters, std::chrono::system_clock::time_point time) {
   if (letters.empty())
     return success();
-  if (!file_)
+  if (!file_.is_open())
     if (auto opened = open(); !opened)
       return opened;
   std::string lines;

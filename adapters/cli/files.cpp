@@ -1,6 +1,8 @@
 #include <weir/cli/files.hpp>
 #include <weir/cli/plain_text.hpp>
 
+#include "../posix/error_code.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -13,19 +15,6 @@
 namespace weir::cli {
 
 namespace {
-
-errc code_of(int error_number) noexcept {
-  switch (error_number) {
-  case ENOENT:
-  case ENOTDIR: return errc::not_found;
-  case EACCES:
-  case EPERM:
-  case EROFS: return errc::permission_denied;
-  case ENOSPC:
-  case EDQUOT: return errc::storage_full;
-  default: return errc::io_failed;
-  }
-}
 
 /// Directories hold their own name's durability: a new file is there for good only once its directory is synced.
 std::filesystem::path directory_of(const std::filesystem::path& path) {
@@ -43,20 +32,15 @@ result<void> refuse_what_is_no_file(const struct stat& status, const std::filesy
 
 } // namespace
 
-void file_descriptor::close() noexcept {
-  if (number_ >= 0)
-    ::close(std::exchange(number_, -1));
-}
-
 error system_failure(int error_number, std::string_view action, const std::filesystem::path& path) {
   const auto reason = std::generic_category().message(error_number);
-  return error{code_of(error_number), fmt::format("can't {} {}: {}", action, in_quotes(path.native()), reason),
+  return error{posix::code_of(error_number), fmt::format("can't {} {}: {}", action, in_quotes(path.native()), reason),
     {{"path", path.native()}, {"reason", reason}}};
 }
 
 result<std::optional<std::string>> read_file_if_there(const std::filesystem::path& path, std::size_t limit) {
-  const file_descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  if (!file) {
+  const posix::file_descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (!file.is_open()) {
     if (errno == ENOENT)
       return std::optional<std::string>{};
     return system_failure(errno, "open", path);
@@ -105,8 +89,8 @@ int write_all(int descriptor, std::string_view bytes) noexcept {
 }
 
 result<void> sync_directory(const std::filesystem::path& path) {
-  const file_descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!directory)
+  const posix::file_descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!directory.is_open())
     return system_failure(errno, "open", path);
   // Some file systems can't sync a directory and say so with EINVAL; there is nothing more to be done on them.
   if (::fsync(directory.number()) != 0 && errno != EINVAL)
@@ -118,8 +102,8 @@ result<void> replace_file(const std::filesystem::path& path, std::string_view co
   // One name for all attempts: what a crash leaves behind is overwritten by the next. Its user holds the directory's lock.
   auto unfinished = path;
   unfinished += ".new";
-  file_descriptor file{::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (!file)
+  posix::file_descriptor file{::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+  if (!file.is_open())
     return system_failure(errno, "write", unfinished);
   auto failure = write_all(file.number(), content);
   if (failure == 0 && ::fsync(file.number()) != 0)

@@ -21,11 +21,11 @@ bool is_ignored(int number) noexcept {
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
 }
 
-file_descriptor checked(int number) {
+posix::file_descriptor checked(int number) {
   // Out of descriptors before anything has begun: nothing sensible is left to do.
   if (number < 0)
     throw std::system_error{errno, std::generic_category(), "can't watch for signals"};
-  return file_descriptor{number};
+  return posix::file_descriptor{number};
 }
 
 } // namespace

@@ -36,10 +36,10 @@ struct flock whole_file() noexcept {
 
 /// An open-file-description lock: unlike the older kind it does not end when some other descriptor of the file is closed, and
 /// child processes that are started with the descriptor closed don't hold it.
-result<file_descriptor> take_lock(const std::filesystem::path& directory) {
+result<posix::file_descriptor> take_lock(const std::filesystem::path& directory) {
   const auto path = directory / lock_name;
-  file_descriptor lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)};
-  if (!lock)
+  posix::file_descriptor lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)};
+  if (!lock.is_open())
     return system_failure(errno, "lock", path);
   auto range = whole_file();
   if (::fcntl(lock.number(), F_OFD_SETLK, &range) != 0) {
@@ -102,7 +102,7 @@ result<std::optional<position>> read_confirmed(const std::filesystem::path& dire
 } // namespace
 
 state_directory::state_directory(
-  std::filesystem::path path, state_owner owner, file_descriptor lock, std::optional<position> confirmed)
+  std::filesystem::path path, state_owner owner, posix::file_descriptor lock, std::optional<position> confirmed)
   : path_{std::move(path)},
     owner_{std::move(owner)},
     lock_{std::move(lock)},
@@ -156,9 +156,9 @@ result<state_glance> glance_at_state(const std::filesystem::path& path, const st
     return std::move(confirmed).error();
   seen.confirmed = confirmed.value();
   const auto lock_path = path / lock_name;
-  const file_descriptor lock{::open(lock_path.c_str(), O_RDWR | O_CLOEXEC)};
+  const posix::file_descriptor lock{::open(lock_path.c_str(), O_RDWR | O_CLOEXEC)};
   auto range = whole_file();
-  if (lock && ::fcntl(lock.number(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK)
+  if (lock.is_open() && ::fcntl(lock.number(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK)
     seen.holder = read_holder(lock_path);
   return seen;
 }

@@ -1,5 +1,7 @@
 #include "child_pipeline.hpp"
 
+#include "../posix/error_code.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -25,13 +27,12 @@ constexpr int pipe_size = 1 << 20;
 constexpr int status_of_broken_pipe = 128 + SIGPIPE;
 
 error system_error(int number, const char* sentence) {
-  const auto code = number == EACCES || number == EPERM ? errc::permission_denied : errc::io_failed;
-  return error{code, sentence, {{"reason", std::generic_category().message(number)}}};
+  return error{posix::code_of(number), sentence, {{"reason", std::generic_category().message(number)}}};
 }
 
 struct pipe_ends {
-  file_descriptor read;
-  file_descriptor write;
+  posix::file_descriptor read;
+  posix::file_descriptor write;
 };
 
 /// Both ends close on exec, and are none of 0, 1 and 2, which the children's own are made from.
@@ -39,10 +40,10 @@ result<pipe_ends> make_pipe() {
   std::array<int, 2> made{};
   if (::pipe2(made.data(), O_CLOEXEC) != 0)
     return system_error(errno, "can't make a pipe");
-  pipe_ends ends{file_descriptor{made[0]}, file_descriptor{made[1]}};
+  pipe_ends ends{posix::file_descriptor{made[0]}, posix::file_descriptor{made[1]}};
   for (auto* end : {&ends.read, &ends.write})
-    if (end->get() <= STDERR_FILENO) {
-      file_descriptor moved{::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+    if (end->number() <= STDERR_FILENO) {
+      posix::file_descriptor moved{::fcntl(end->number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
       if (!moved.is_open())
         return system_error(errno, "can't make a pipe");
       *end = std::move(moved);
@@ -50,8 +51,8 @@ result<pipe_ends> make_pipe() {
   return ends;
 }
 
-void set_non_blocking(const file_descriptor& file) noexcept {
-  ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) | O_NONBLOCK);
+void set_non_blocking(const posix::file_descriptor& file) noexcept {
+  ::fcntl(file.number(), F_SETFL, ::fcntl(file.number(), F_GETFL) | O_NONBLOCK);
 }
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
@@ -127,18 +128,13 @@ error cancelled() {
 
 } // namespace
 
-void file_descriptor::close() noexcept {
-  if (number_ >= 0)
-    ::close(std::exchange(number_, -1));
-}
-
 interruption::interruption() : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
   // Without one (no file left to open) nothing can be interrupted, and nothing started either.
 }
 
 void interruption::raise() noexcept {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(event_.number(), &one, sizeof one);
 }
 
 result<child_pipeline> child_pipeline::start(
@@ -149,14 +145,14 @@ result<child_pipeline> child_pipeline::start(
   child_pipeline made;
   made.interrupted_ = interrupted.file();
   made.errors_ = std::move(errors.value().read);
-  file_descriptor input;
+  posix::file_descriptor input;
   for (const auto& one : commands) {
     auto output = make_pipe();
     if (!output)
       return std::move(output).error();
     child started{0, one.name, std::nullopt};
     const auto& program = one.arguments.front();
-    const spawn_setup setup{input.get(), output.value().write.get(), errors.value().write.get()};
+    const spawn_setup setup{input.number(), output.value().write.number(), errors.value().write.number()};
     const int failure = setup.start(started.id, one, environment);
     if (failure == ENOENT || failure == ENOTDIR)
       return error{errc::not_found, "the program " + program + " is not there", {{"program", program}}};
@@ -166,7 +162,7 @@ result<child_pipeline> child_pipeline::start(
     input = std::move(output.value().read);
   }
   made.output_ = std::move(input);
-  ::fcntl(made.output_.get(), F_SETPIPE_SZ, pipe_size); // more room lets the programs run ahead; less is no failure
+  ::fcntl(made.output_.number(), F_SETPIPE_SZ, pipe_size); // more room lets the programs run ahead; less is no failure
   set_non_blocking(made.output_);
   set_non_blocking(made.errors_);
   return made;
@@ -212,7 +208,7 @@ bool child_pipeline::reap(int options) noexcept {
 result<child_pipeline::piece> child_pipeline::read(char* into, std::size_t room, milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    const auto got = ::read(output_.get(), into, room);
+    const auto got = ::read(output_.number(), into, room);
     if (got > 0)
       return piece{readiness::data, static_cast<std::size_t>(got)};
     if (got == 0)
@@ -224,7 +220,7 @@ result<child_pipeline::piece> child_pipeline::read(char* into, std::size_t room,
     const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
     if (left <= milliseconds::zero())
       return piece{readiness::quiet};
-    std::array<pollfd, 3> waited{{{output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}, {interrupted_, POLLIN, 0}}};
+    std::array<pollfd, 3> waited{{{output_.number(), POLLIN, 0}, {errors_.number(), POLLIN, 0}, {interrupted_, POLLIN, 0}}};
     if (::poll(waited.data(), waited.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
       return system_error(errno, "can't wait for a program");
     if (waited[2].revents != 0)
@@ -237,7 +233,7 @@ result<child_pipeline::piece> child_pipeline::read(char* into, std::size_t room,
 void child_pipeline::drain_errors() noexcept {
   std::array<char, 4096> bytes;
   while (errors_.is_open()) {
-    const auto got = ::read(errors_.get(), bytes.data(), bytes.size());
+    const auto got = ::read(errors_.number(), bytes.data(), bytes.size());
     if (got > 0) {
       const auto kept = std::min(static_cast<std::size_t>(got), kept_errors - standard_error_.size());
       standard_error_.append(bytes.data(), kept);
@@ -254,7 +250,7 @@ result<pipeline_end> child_pipeline::finish() {
   // A program that has closed its output may still write to its standard error. A process that one of them left behind may hold
   // that open for ever, so its end is not waited for; but where it comes, they are ending.
   for (drain_errors(); !reap(errors_.is_open() ? WNOHANG : 0); drain_errors()) {
-    std::array<pollfd, 2> waited{{{errors_.get(), POLLIN, 0}, {interrupted_, POLLIN, 0}}};
+    std::array<pollfd, 2> waited{{{errors_.number(), POLLIN, 0}, {interrupted_, POLLIN, 0}}};
     ::poll(waited.data(), waited.size(), 20);
     if (waited[1].revents != 0)
       return cancelled();

@@ -2,6 +2,8 @@
 
 #include <weir/error.hpp>
 
+#include "../posix/file_descriptor.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -12,35 +14,15 @@
 
 namespace weir::git {
 
-/// Owns an open file.
-class file_descriptor {
-public:
-  file_descriptor() = default;
-  explicit file_descriptor(int number) noexcept : number_{number} {}
-  ~file_descriptor() { close(); }
-  file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-  file_descriptor& operator=(file_descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  int get() const noexcept { return number_; }
-  bool is_open() const noexcept { return number_ >= 0; }
-  void close() noexcept;
-
-private:
-  int number_ = -1;
-};
-
 /// Makes blocked calls return with cancelled, from any thread and for good.
 class interruption {
 public:
   interruption();
   void raise() noexcept;
-  int file() const noexcept { return event_.get(); }
+  int file() const noexcept { return event_.number(); }
 
 private:
-  file_descriptor event_;
+  posix::file_descriptor event_;
 };
 
 /// A program to run.
@@ -95,8 +77,8 @@ private:
   void drain_errors() noexcept;
 
   std::vector<child> children_;
-  file_descriptor output_;
-  file_descriptor errors_;
+  posix::file_descriptor output_;
+  posix::file_descriptor errors_;
   int interrupted_ = -1; ///< the interruption's file, which outlives us
   std::string standard_error_;
 };

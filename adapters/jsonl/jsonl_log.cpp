@@ -1,5 +1,6 @@
 #include "jsonl_log.hpp"
 
+#include "file_access.hpp"
 #include "log_tail.hpp"
 
 #include <fmt/format.h>
@@ -33,8 +34,8 @@ result<std::uint64_t> size_of(int file, const std::filesystem::path& path) {
 /// A file that was just made is only there to stay when its directory says so.
 result<void> sync_directory(const std::filesystem::path& path) {
   const auto directory = directory_of(path);
-  file_descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!opened.is_open() || ::fsync(opened.get()) != 0)
+  posix::file_descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!opened.is_open() || ::fsync(opened.number()) != 0)
     return system_error(errno, "sync the directory", directory);
   return success();
 }
@@ -52,28 +53,28 @@ result<sink_state> jsonl_log::open() {
 void jsonl_log::close() noexcept {
   // Unlocked by name: a child process that is just being started may hold a copy of the descriptor, and so of the lock.
   if (file_.is_open())
-    ::flock(file_.get(), LOCK_UN);
+    ::flock(file_.number(), LOCK_UN);
   file_.close();
   buffer_.clear();
 }
 
 result<sink_state> jsonl_log::open_file() {
-  file_ = file_descriptor{::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
+  file_ = posix::file_descriptor{::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
   if (!file_.is_open())
     return system_error(errno, "open", path_);
-  auto size = size_of(file_.get(), path_);
+  auto size = size_of(file_.number(), path_);
   if (!size)
     return std::move(size).error();
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
       return error{errc::in_use, fmt::format("another process writes to {}", path_.string()), {{"path", path_.string()}}};
     return system_error(errno, "lock", path_);
   }
-  auto tail = read_log_tail(file_.get(), size.value(), path_);
+  auto tail = read_log_tail(file_.number(), size.value(), path_);
   if (!tail)
     return std::move(tail).error();
   const auto& [last, end] = tail.value();
-  if (end < size.value() && ::ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
+  if (end < size.value() && ::ftruncate(file_.number(), static_cast<off_t>(end)) != 0)
     return system_error(errno, "cut off the broken end of", path_);
   if (size.value() == 0)
     if (auto synced = sync_directory(path_); !synced)
@@ -112,7 +113,7 @@ result<void> jsonl_log::flush() {
     return written;
   if (is_durable_)
     return success();
-  if (::fdatasync(file_.get()) != 0)
+  if (::fdatasync(file_.number()) != 0)
     return give_up(system_error(errno, "sync", path_));
   durable_end_ = written_end_;
   is_durable_ = true;
@@ -123,7 +124,7 @@ result<void> jsonl_log::write_buffer() {
   std::string_view left{buffer_};
   while (!left.empty()) {
     is_durable_ = false;
-    const auto put = ::write(file_.get(), left.data(), left.size());
+    const auto put = ::write(file_.number(), left.data(), left.size());
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
@@ -137,13 +138,13 @@ result<void> jsonl_log::write_buffer() {
 
 error jsonl_log::give_up(error why) {
   // What was written since the last flush was not acknowledged: it comes again. If this fails, open() cuts what is broken.
-  const bool is_cut = ::ftruncate(file_.get(), static_cast<off_t>(durable_end_)) == 0;
+  const bool is_cut = ::ftruncate(file_.number(), static_cast<off_t>(durable_end_)) == 0;
   close();
   return is_cut ? why : std::move(why).with("left_behind", "what was not flushed");
 }
 
 result<void> jsonl_log::check(const std::filesystem::path& path) {
-  file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+  posix::file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
   if (!file.is_open()) {
     if (errno != ENOENT)
       return system_error(errno, "open", path);
@@ -152,10 +153,10 @@ result<void> jsonl_log::check(const std::filesystem::path& path) {
       return system_error(errno, "create a file in", directory);
     return success();
   }
-  auto size = size_of(file.get(), path);
+  auto size = size_of(file.number(), path);
   if (!size)
     return std::move(size).error();
-  auto tail = read_log_tail(file.get(), size.value(), path);
+  auto tail = read_log_tail(file.number(), size.value(), path);
   if (!tail)
     return std::move(tail).error();
   return success();

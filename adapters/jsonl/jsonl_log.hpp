@@ -5,7 +5,7 @@
 #include <weir/error.hpp>
 #include <weir/sink.hpp>
 
-#include "file_descriptor.hpp"
+#include "../posix/file_descriptor.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -46,7 +46,7 @@ private:
   void close() noexcept;
 
   std::filesystem::path path_;
-  file_descriptor file_;
+  posix::file_descriptor file_;
   change_lines lines_{change_lines::repeats::skip};
   std::string buffer_;            ///< lines that are not in the file yet
   std::uint64_t written_end_ = 0; ///< how long the file is

@@ -1,5 +1,6 @@
 #include "line_input.hpp"
 
+#include "file_access.hpp"
 #include "line_stamp.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +44,8 @@ result<void> line_input::open() {
   file_ = standard_input_;
   if (path_ == "-")
     return success();
-  opened_ = file_descriptor{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
-  file_ = opened_.get();
+  opened_ = posix::file_descriptor{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+  file_ = opened_.number();
   struct stat about{};
   if (!opened_.is_open() || ::fstat(file_, &about) != 0)
     return system_error(errno, "open", path_);
@@ -136,19 +137,19 @@ bool line_input::has_next_file() {
     return false;
   if ((ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) || !S_ISREG(theirs.st_mode))
     return false;
-  next_file_ = file_descriptor{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+  next_file_ = posix::file_descriptor{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
   return next_file_.is_open(); // if not, it is gone again, or will be readable later
 }
 
 void line_input::go_to_next_file() noexcept {
   opened_ = std::move(next_file_);
   next_file_.close();
-  file_ = opened_.get();
+  file_ = opened_.number();
   was_at_end_ = true;
 }
 
 result<line_input::outcome> line_input::fill_from_pipe(line_buffer& buffer, milliseconds patience) {
-  std::array<pollfd, 2> watched{{{file_, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+  std::array<pollfd, 2> watched{{{file_, POLLIN, 0}, {wake_.number(), POLLIN, 0}}};
   const auto ready = ::poll(watched.data(), watched.size(), static_cast<int>(patience.count()));
   if (ready < 0 && errno != EINTR)
     return system_error(errno, "wait for", path_);
@@ -163,12 +164,12 @@ result<line_input::outcome> line_input::fill_from_pipe(line_buffer& buffer, mill
 }
 
 bool line_input::wait(milliseconds time) noexcept {
-  pollfd watched{wake_.get(), POLLIN, 0};
+  pollfd watched{wake_.number(), POLLIN, 0};
   return ::poll(&watched, 1, static_cast<int>(time.count())) == 0;
 }
 
 void line_input::stop() noexcept {
-  ::eventfd_write(wake_.get(), 1);
+  ::eventfd_write(wake_.number(), 1);
 }
 
 } // namespace weir

@@ -2,7 +2,7 @@
 
 #include <weir/error.hpp>
 
-#include "file_descriptor.hpp"
+#include "../posix/file_descriptor.hpp"
 #include "line_buffer.hpp"
 
 #include <chrono>
@@ -53,9 +53,9 @@ private:
   std::filesystem::path path_;
   bool follow_;
   int standard_input_;
-  file_descriptor opened_;
-  file_descriptor next_file_;
-  file_descriptor wake_; ///< readable once stop() was called
+  posix::file_descriptor opened_;
+  posix::file_descriptor next_file_;
+  posix::file_descriptor wake_; ///< readable once stop() was called
   int file_ = -1;
   bool is_file_ = false;
   bool was_at_end_ = true; ///< the file may have been changed behind our back since

@@ -1,6 +1,6 @@
 #include "log_tail.hpp"
 
-#include "file_descriptor.hpp"
+#include "file_access.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 #include "database.hpp"
 
+#include "../posix/error_code.hpp"
+
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -18,21 +20,6 @@ namespace {
 /// How long a lock that another connection holds is waited for.
 constexpr int busy_milliseconds = 1000;
 
-errc code_of_errno(int number, errc otherwise) noexcept {
-  switch (number) {
-  case ENOENT:
-  case ENOTDIR: return errc::not_found;
-  case EACCES:
-  case EPERM:
-  case EROFS: return errc::permission_denied;
-  case ENOSPC:
-  case EDQUOT:
-  case EFBIG: return errc::storage_full;
-  case EISDIR: return errc::invalid_argument;
-  default: return otherwise;
-  }
-}
-
 errc code_of(int code, int system_number) noexcept {
   switch (code & 0xFF) {
   case SQLITE_FULL: return errc::storage_full;
@@ -46,7 +33,7 @@ errc code_of(int code, int system_number) noexcept {
   case SQLITE_TOOBIG:
   case SQLITE_CONSTRAINT: return errc::rejected;
   case SQLITE_CANTOPEN:
-  case SQLITE_IOERR: return code_of_errno(system_number, errc::io_failed);
+  case SQLITE_IOERR: return posix::code_of(system_number);
   default: return errc::io_failed;
   }
 }
@@ -64,7 +51,7 @@ error failure_of(sqlite3* handle, int code) {
 }
 
 error system_error(int number, const std::string& what, const std::filesystem::path& path) {
-  return error{code_of_errno(number, errc::io_failed), what + ": " + std::generic_category().message(number),
+  return error{posix::code_of(number), what + ": " + std::generic_category().message(number),
     {{"path", path.string()}, {"errno", std::to_string(number)}}};
 }
 

@@ -24,8 +24,8 @@ public:
   pipe() {
     int ends[2];
     REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-    out_ = file_descriptor{ends[0]};
-    in_ = file_descriptor{ends[1]};
+    out_ = posix::file_descriptor{ends[0]};
+    in_ = posix::file_descriptor{ends[1]};
   }
   int in() const { return in_.number(); }
   std::string content() {
@@ -36,8 +36,8 @@ public:
   void close_reader() { out_.close(); }
 
 private:
-  file_descriptor out_;
-  file_descriptor in_;
+  posix::file_descriptor out_;
+  posix::file_descriptor in_;
 };
 
 TEST_CASE("on a terminal the status line is redrawn in place and stays below the lines") {

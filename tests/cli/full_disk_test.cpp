@@ -13,7 +13,7 @@
 namespace {
 
 using namespace weir::cli::test;
-using weir::cli::file_descriptor;
+using weir::posix::file_descriptor;
 
 /// A file system of a given size in a directory, where we may make one.
 class small_disk {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace weir::cli::test;
 using namespace std::chrono_literals;
-using weir::cli::file_descriptor;
+using weir::posix::file_descriptor;
 namespace json = boost::json;
 
 bool says(const process& running, std::string_view text) {

@@ -225,7 +225,7 @@ TEST_CASE("a full disk keeps the old position") {
     REQUIRE(state.has_value());
     REQUIRE(state.value().save(place(5)).has_value());
     {
-      const file_descriptor filler{::open((directory / "filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+      const posix::file_descriptor filler{::open((directory / "filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
       while (::write(filler.number(), std::string(4096, 'x').data(), 4096) > 0) {
       }
     }

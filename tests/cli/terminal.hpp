@@ -19,13 +19,13 @@ namespace weir::cli::test {
 class terminal {
 public:
   terminal() : screen_{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)} {
-    REQUIRE(screen_);
+    REQUIRE(screen_.is_open());
     REQUIRE(::grantpt(screen_.number()) == 0);
     REQUIRE(::unlockpt(screen_.number()) == 0);
     std::array<char, 64> name{};
     REQUIRE(::ptsname_r(screen_.number(), name.data(), name.size()) == 0);
-    line_ = file_descriptor{::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC)};
-    REQUIRE(line_);
+    line_ = posix::file_descriptor{::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC)};
+    REQUIRE(line_.is_open());
     // As it is written, without the line discipline's carriage returns.
     termios settings{};
     REQUIRE(::tcgetattr(line_.number(), &settings) == 0);
@@ -57,8 +57,8 @@ public:
   }
 
 private:
-  file_descriptor screen_;
-  file_descriptor line_;
+  posix::file_descriptor screen_;
+  posix::file_descriptor line_;
 };
 
 } // namespace weir::cli::test

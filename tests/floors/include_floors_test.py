@@ -18,7 +18,9 @@ KEPT = {
     "actors/lane.cpp": '#include "lane.hpp"\n#include <thread>\n',
     "adapters/sqlite/weir/sqlite.hpp": "#include <weir/task.hpp>\n",
     "adapters/sqlite/sqlite.cpp": "#include <weir/sqlite.hpp>\n#include <sqlite3.h>\n",
+    "adapters/posix/file_descriptor.hpp": "#include <weir/error.hpp>\n#include <unistd.h>\n",
     "adapters/git/weir/git.hpp": "#include <weir/task.hpp>\n",
+    "adapters/git/reader.cpp": '#include "../posix/file_descriptor.hpp"\n',
     "adapters/cli/main.cpp": "#include <weir/git.hpp>\n#include <weir/sqlite.hpp>\n#include <weir/configure.hpp>\n#include <toml++/toml.h>\n",
 }
 
@@ -35,6 +37,8 @@ BREAKS = {
     "an adapter in actors": ("actors/lane.cpp", "#include <weir/git.hpp>"),
     "an adapter in another": ("adapters/git/git.cpp", "#include <weir/sqlite.hpp>"),
     "an adapter in another by a relative path": ("adapters/git/git.cpp", '#include "../sqlite/weir/sqlite.hpp"'),
+    "an adapter in what all share": ("adapters/posix/file_descriptor.hpp", "#include <weir/git.hpp>"),
+    "actors in what all adapters share": ("adapters/posix/file_descriptor.hpp", "#include <weir/task.hpp>"),
     "CAF in an adapter": ("adapters/git/git.cpp", "#include <caf/all.hpp>"),
     "a client library in its own header": ("adapters/sqlite/weir/sqlite.hpp", "#include <sqlite3.h>"),
     "a client library elsewhere": ("adapters/git/git.cpp", "#include <sqlite3.h>"),

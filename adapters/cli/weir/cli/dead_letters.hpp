@@ -36,7 +36,7 @@ private:
   result<void> open();
 
   std::filesystem::path path_;
-  file_descriptor file_;
+  posix::file_descriptor file_;
 };
 
 } // namespace weir::cli

@@ -2,6 +2,8 @@
 
 #include <weir/error.hpp>
 
+#include "../../../posix/file_descriptor.hpp"
+
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -10,26 +12,6 @@
 #include <utility>
 
 namespace weir::cli {
-
-/// Closes what it holds.
-class file_descriptor {
-public:
-  file_descriptor() = default;
-  explicit file_descriptor(int number) noexcept : number_{number} {}
-  ~file_descriptor() { close(); }
-  file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-  file_descriptor& operator=(file_descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  int number() const noexcept { return number_; }
-  explicit operator bool() const noexcept { return number_ >= 0; }
-  void close() noexcept;
-
-private:
-  int number_ = -1;
-};
 
 /// What the operating system refused: not_found, permission_denied, storage_full, or io_failed, with the facts `path` and
 /// `reason`. `action` completes "can't ACTION PATH: REASON".

@@ -27,8 +27,8 @@ private:
   std::function<void(int, int)> on_signal_;
   sigset_t watched_{};
   sigset_t before_{};
-  file_descriptor signals_;
-  file_descriptor ending_;
+  posix::file_descriptor signals_;
+  posix::file_descriptor ending_;
   std::thread thread_;
 };
 

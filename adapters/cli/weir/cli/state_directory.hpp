@@ -35,11 +35,12 @@ public:
   std::filesystem::path dead_letters() const { return path_ / "dead-letters.jsonl"; }
 
 private:
-  state_directory(std::filesystem::path path, state_owner owner, file_descriptor lock, std::optional<position> confirmed);
+  state_directory(
+    std::filesystem::path path, state_owner owner, posix::file_descriptor lock, std::optional<position> confirmed);
 
   std::filesystem::path path_;
   state_owner owner_;
-  file_descriptor lock_;
+  posix::file_descriptor lock_;
   std::optional<position> confirmed_;
 };
 

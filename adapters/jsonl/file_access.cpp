@@ -1,4 +1,6 @@
-#include "file_descriptor.hpp"
+#include "file_access.hpp"
+
+#include "../posix/error_code.hpp"
 
 #include <fmt/format.h>
 
@@ -8,33 +10,9 @@
 
 namespace weir {
 
-namespace {
-
-errc code_of(int number) noexcept {
-  switch (number) {
-  case ENOENT:
-  case ENOTDIR: return errc::not_found;
-  case EACCES:
-  case EPERM:
-  case EROFS: return errc::permission_denied;
-  case ENOSPC:
-  case EDQUOT:
-  case EFBIG: return errc::storage_full;
-  case EISDIR: return errc::invalid_argument;
-  default: return errc::io_failed;
-  }
-}
-
-} // namespace
-
-void file_descriptor::close() noexcept {
-  if (is_open())
-    ::close(std::exchange(number_, -1));
-}
-
 error system_error(int number, std::string_view what, const std::filesystem::path& path) {
   const auto reason = std::generic_category().message(number);
-  return error{code_of(number), fmt::format("can't {} {}: {}", what, path.string(), reason),
+  return error{posix::code_of(number), fmt::format("can't {} {}: {}", what, path.string(), reason),
     {{"path", path.string()}, {"errno", std::to_string(number)}}};
 }
 
