@@ -171,6 +171,9 @@ class runner:
 
 
 def main(arguments):
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # whoever runs us may ignore some, as nohup does, and every test would
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description="Runs the test programs of a build directory.")
     parser.add_argument("build")
     parser.add_argument("--seed", default="1")

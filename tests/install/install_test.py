@@ -39,11 +39,11 @@ def install(build, folder):
 
 
 def packages_of(prefix):
-    return {path.stem: path for path in prefix.glob("lib/**/pkgconfig/weir-*.pc")}
+    return {path.stem: path for path in prefix.glob("lib*/**/pkgconfig/weir-*.pc")}
 
 
 def check_application(application, prefix):
-    libraries = ":".join({str(path.parent) for path in prefix.glob("lib/**/libweir-core.*")})
+    libraries = ":".join({str(path.parent) for path in prefix.glob("lib*/**/libweir-core.*")})
     said = run([application], env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=60)
     check(sorted(said.splitlines()) == EXPECTED, f"{application} says:\n{said}")
 
