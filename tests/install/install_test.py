@@ -62,7 +62,7 @@ def build_with_cmake(prefix, source, folder, compiler):
     build = folder / "with-cmake"
     *launcher, driver = compiler[:2] if compiler[0].endswith("ccache") else compiler[:1]
     flags = [part for part in compiler if part.startswith("-")]
-    run(["cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={driver}",
+    run(["cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={driver}",
          f"-DCMAKE_CXX_FLAGS={' '.join(flags)}"])
     run(["cmake", "--build", build])
     check_application(build / "application", prefix)
