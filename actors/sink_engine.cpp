@@ -91,8 +91,8 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
 std::uint64_t changes_in(const std::vector<lane_item>& items) {
   std::uint64_t changes = 0;
   for (const auto& item : items)
-    if (const auto* carried = std::get_if<batch>(&item))
-      changes += carried->changes;
+    if (const auto* carried = std::get_if<batch>(&item); carried != nullptr && carried->envelopes)
+      changes += carried->envelopes->envelopes().size();
   return changes;
 }
 

@@ -2,6 +2,7 @@
 #include <weir/cli/endpoints.hpp>
 #include <weir/cli/files.hpp>
 #include <weir/cli/plain_text.hpp>
+#include <weir/cli/print.hpp>
 #include <weir/cli/summary.hpp>
 
 #include "configured.hpp"
@@ -42,13 +43,13 @@ exit_code check_pipeline(const arguments& given) {
   if (found.failure)
     mistakes.push_back(placeless(found));
   if (given.json)
-    write_all(STDOUT_FILENO, check_to_json(file, found.read ? found.read->name : std::string{}, mistakes) + "\n");
-  else if (!mistakes.empty() && !found.read && found.failure)
+    return print(check_to_json(file, found.read ? found.read->name : std::string{}, mistakes) + "\n", found.code);
+  if (!mistakes.empty() && !found.read && found.failure)
     write_all(STDERR_FILENO, fmt::format("weir: {}\n", printable(found.failure->sentence())));
   else if (!mistakes.empty())
     write_all(STDERR_FILENO, to_string(mistakes, file));
   else if (!given.quiet)
-    write_all(STDOUT_FILENO, description(file, *found.read, found.has_state));
+    return print(description(file, *found.read, found.has_state), found.code);
   return found.code;
 }
 

@@ -83,6 +83,13 @@ void check_names(const config& read, reading_notes& notes) {
   }
 }
 
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& directory) {
+  const auto inner = path.lexically_normal();
+  const auto outer = (directory / "").lexically_normal(); // ends with an empty name, whether it was given with a slash or not
+  return !directory.empty() && std::distance(inner.begin(), inner.end()) >= std::distance(outer.begin(), outer.end())
+         && std::equal(outer.begin(), std::prev(outer.end()), inner.begin());
+}
+
 void check_files(const config& read, reading_notes& notes) {
   std::map<std::filesystem::path, std::size_t> written;
   const auto* jsonl = std::get_if<jsonl_source_options>(&read.source.from);
@@ -93,6 +100,9 @@ void check_files(const config& read, reading_notes& notes) {
     if (jsonl != nullptr && jsonl->path == *path)
       fail(
         notes, path_of_sink(index) + ".path", in_quotes(path->native()) + " is the file that the source reads", "another file");
+    if (lies_in(*path, read.state))
+      fail(notes, path_of_sink(index) + ".path",
+        in_quotes(path->native()) + " lies in the state directory, which is the program's own", "a file somewhere else");
     const auto [first, is_new] = written.emplace(*path, index);
     if (!is_new)
       fail(notes, path_of_sink(index) + ".path",

@@ -1,11 +1,13 @@
 #include <weir/cli/arguments.hpp>
 #include <weir/cli/commands.hpp>
 #include <weir/cli/files.hpp>
+#include <weir/cli/print.hpp>
 #include <weir/cli/signals.hpp>
 
 #include <fmt/format.h>
 
 #include <exception>
+#include <fcntl.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -14,12 +16,21 @@ namespace {
 
 using namespace weir::cli;
 
+/// Sees to it that no file that is opened later gets the number of a standard stream that the caller has closed. What is
+/// written to such a stream fails.
+void reserve_standard_streams() {
+  for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
+    opened = ::open("/dev/null", O_RDONLY);
+    if (opened > STDERR_FILENO)
+      ::close(opened);
+  }
+}
+
 exit_code execute(std::vector<std::string> given) {
   const auto parsed = parse_arguments(given);
   if (const auto* end = std::get_if<early_end>(&parsed)) {
-    write_all(STDOUT_FILENO, end->output);
     write_all(STDERR_FILENO, end->message);
-    return end->code;
+    return print(end->output, end->code);
   }
   const auto& asked = std::get<arguments>(parsed);
   switch (asked.what) {
@@ -27,13 +38,13 @@ exit_code execute(std::vector<std::string> given) {
   case command::check: return check_pipeline(asked);
   case command::version: break;
   }
-  write_all(STDOUT_FILENO, version_text() + "\n");
-  return exit_code::done;
+  return print(version_text() + "\n", exit_code::done);
 }
 
 } // namespace
 
 int main(int count, char** values) {
+  reserve_standard_streams();
   ignore_broken_pipes();
   try {
     return number_of(execute({values + 1, values + count}));

@@ -3,6 +3,7 @@
 #include <weir/cli/console.hpp>
 #include <weir/cli/endpoints.hpp>
 #include <weir/cli/log.hpp>
+#include <weir/cli/print.hpp>
 #include <weir/cli/progress.hpp>
 #include <weir/cli/scoreboard.hpp>
 #include <weir/cli/signals.hpp>
@@ -215,8 +216,10 @@ private:
       log_.info("done", facts_of(told_));
     else if (told_.outcome == run_summary::outcomes::drained)
       log_.info("drained", facts_of(told_));
-    if (given_.json)
-      write_all(summary_to_stderr_ ? STDERR_FILENO : STDOUT_FILENO, to_json(told_) + "\n");
+    if (given_.json && summary_to_stderr_)
+      write_all(STDERR_FILENO, to_json(told_) + "\n");
+    else if (given_.json)
+      told_.code = print(to_json(told_) + "\n", told_.code);
   }
 
   /// As `weir check` prints it, or as an entry of the log where that is JSON.

@@ -1,5 +1,6 @@
 #include "repository.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -41,6 +42,13 @@ std::vector<std::string> clean_environment() {
 std::string_view trimmed(std::string_view text) {
   const auto end = text.find_last_not_of(" \n");
   return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
+/// What git says to people is several lines at times, and goes into one sentence.
+std::string in_one_line(std::string_view text) {
+  std::string line{trimmed(text)};
+  std::ranges::replace_if(line, [](char one) { return one == '\n' || one == '\t'; }, ' ');
+  return line;
 }
 
 template <class T>
@@ -94,9 +102,9 @@ result<void> repository::check_directory() const {
   if (end.exit_status != 0) {
     if (end.standard_error.find("dubious ownership") != std::string::npos)
       return error{errc::permission_denied, "git does not trust the owner of " + path_ + "; add it to safe.directory",
-        {{"repository", path_}, {"stderr", std::string{trimmed(end.standard_error)}}}};
+        {{"repository", path_}, {"stderr", in_one_line(end.standard_error)}}};
     return error{errc::not_a_repository, path_ + " is not a Git repository",
-      {{"repository", path_}, {"stderr", std::string{trimmed(end.standard_error)}}}};
+      {{"repository", path_}, {"stderr", in_one_line(end.standard_error)}}};
   }
   // Git also finds the repository around a directory; that would read another history than the one that was named.
   if (output.starts_with("true\n\n"))
@@ -154,7 +162,7 @@ result<std::string> repository::line_of(command question) const {
 
 error repository::failure_of(const pipeline_end& end) const {
   return error{errc::source_failed, end.failed + " failed",
-    {{"stderr", std::string{trimmed(end.standard_error)}}, {"status", std::to_string(end.exit_status)}, {"repository", path_}}};
+    {{"stderr", in_one_line(end.standard_error)}, {"status", std::to_string(end.exit_status)}, {"repository", path_}}};
 }
 
 result<void> repository::finish(child_pipeline ended) const {

@@ -122,7 +122,7 @@ result<void> jsonl_feed::open_pipe(const resume_point& from) {
   return error{errc::unsupported,
     fmt::format("{} lines of a pipe were taken, and a pipe can't be read from there on", known->seq),
     {{"path", options_.path.string()}, {"position", to_string(*known)},
-      {"expected", "a file, a new state, or a choice: new_epoch or skip_confirmed"}}};
+      {"expected", "a file, a new state, or a choice: on_restart = \"new-epoch\" or \"skip-confirmed\""}}};
 }
 
 result<jsonl_feed::turn> jsonl_feed::next(read_limit limit, std::chrono::milliseconds patience) {

@@ -17,6 +17,7 @@ CREATE TABLE IF NOT EXISTS weir_lane(
   format INTEGER NOT NULL,
   pipeline TEXT NOT NULL,
   lane TEXT NOT NULL,
+  writer INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER,
   seq INTEGER,
   stamp BLOB,
@@ -79,7 +80,7 @@ result<void> check_owner(database& opened, const lane_owner& owner, const std::f
   return has_row.value() ? check_row(select.value(), owner, path) : success();
 }
 
-result<void> make_own_tables(database& opened, const lane_owner& owner) {
+result<void> make_own_tables(database& opened, const lane_owner& owner, const std::filesystem::path& path) {
   if (auto made = opened.run(own_tables); !made)
     return made;
   auto insert = opened.prepare("INSERT OR IGNORE INTO weir_lane(one, format, pipeline, lane) VALUES(1, ?1, ?2, ?3)");
@@ -91,13 +92,15 @@ result<void> make_own_tables(database& opened, const lane_owner& owner) {
   auto done = insert.value().step();
   if (!done)
     return std::move(done).error();
-  return success();
+  if (auto ours = check_owner(opened, owner, path); !ours) // somebody else was faster
+    return ours;
+  return opened.run("UPDATE weir_lane SET writer = writer + 1");
 }
 
 result<lane_record> read_record(database& opened) {
   auto select =
     opened.prepare("SELECT epoch, seq, stamp, time, ends_transaction, seeded_epoch, generation, request, request_epoch, "
-                   "walked FROM weir_lane");
+                   "walked, writer FROM weir_lane");
   if (!select)
     return std::move(select).error();
   auto& row = select.value();
@@ -115,6 +118,7 @@ result<lane_record> read_record(database& opened) {
   }
   record.seeded_epoch = optional_number(row, 5);
   record.generation = row.whole_number(6);
+  record.writer = row.whole_number(10);
   if (!row.is_null(7)) {
     const auto request = parse_request_id(row.bytes(7));
     if (!request)
@@ -129,13 +133,14 @@ result<lane_record> read_record(database& opened) {
 result<statement> prepare_store(database& opened) {
   return opened.prepare(
     "UPDATE weir_lane SET epoch = ?1, seq = ?2, stamp = ?3, time = ?4, ends_transaction = ?5, seeded_epoch = ?6, "
-    "generation = ?7, request = ?8, request_epoch = ?9, walked = ?10");
+    "generation = ?7, request = ?8, request_epoch = ?9, walked = ?10 WHERE writer = ?11 RETURNING writer");
 }
 
 result<void> store_record(statement& prepared, const lane_record& record) {
   const auto& at = record.committed;
   for (auto parameter = 1; parameter <= 10; ++parameter)
     prepared.bind_null(parameter);
+  prepared.bind(11, record.writer);
   if (at) {
     prepared.bind(1, at->epoch);
     prepared.bind(2, at->seq);
@@ -154,9 +159,12 @@ result<void> store_record(statement& prepared, const lane_record& record) {
     if (record.backfill->walked)
       prepared.bind_blob(10, *record.backfill->walked);
   }
-  auto done = prepared.step();
-  if (!done)
-    return std::move(done).error();
+  auto is_ours = prepared.step();
+  if (!is_ours)
+    return std::move(is_ours).error();
+  prepared.reset();
+  if (!is_ours.value())
+    return error{errc::fenced, "another run has opened this sink's database since, and writes to it now"};
   return success();
 }
 

@@ -28,6 +28,7 @@ struct lane_record {
   std::optional<std::uint64_t> seeded_epoch;
   std::uint64_t generation = 0; ///< number of the last backfill
   std::optional<backfill_record> backfill;
+  std::uint64_t writer = 0; ///< counts who opened the database to write; only the last of them still may
 
   // What a row's generation column says about who wrote it last.
   std::uint64_t snapshot_mark() const noexcept { return 2 * generation; }
@@ -48,13 +49,15 @@ struct lane_owner {
 /// when it was written by a newer version, or is not UTF-8; with corrupt.
 result<void> check_owner(database& opened, const lane_owner& owner, const std::filesystem::path& path);
 
-/// Makes the sink's own tables where they are not there, within the caller's transaction.
-result<void> make_own_tables(database& opened, const lane_owner& owner);
+/// Makes the sink's own tables where they are not there, within the caller's transaction, and fences whoever wrote before.
+/// Fails as check_owner() does.
+result<void> make_own_tables(database& opened, const lane_owner& owner, const std::filesystem::path& path);
 
 result<lane_record> read_record(database& opened);
 
 /// Prepares the statement that store_record() runs.
 result<statement> prepare_store(database& opened);
+/// Fails with fenced when another has opened the database to write since.
 result<void> store_record(statement& prepared, const lane_record& record);
 
 /// Why a collection can't be a table: invalid_argument with the name in the facts.

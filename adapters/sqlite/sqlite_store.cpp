@@ -82,7 +82,7 @@ result<void> sqlite_store::open_database() {
 
 /// Makes all tables that are missing, and reads what the lane has reached.
 result<void> sqlite_store::make_tables() {
-  if (auto made = make_own_tables(database_, owner()); !made)
+  if (auto made = make_own_tables(database_, owner(), options_.path); !made)
     return made;
   auto record = read_record(database_);
   if (!record)
@@ -198,7 +198,7 @@ result<void> sqlite_store::flush() {
 
 result<void> sqlite_store::store_and_commit() {
   if (auto stored = store_record(store_, record_); !stored)
-    return stored;
+    return stored.error() == errc::fenced ? std::move(stored).error().with("path", options_.path.string()) : std::move(stored);
   return run(commit_);
 }
 

@@ -181,6 +181,13 @@ TEST_CASE("sinks that would get in each other's way") {
        "at most\n");
   CHECK(complaints(all({head, "[source]\ntype = \"jsonl\"\npath = \"a.db\"\n", sink}))
         == "p.toml:9:8: sink[0].path: \"/d/a.db\" is the file that the source reads; expected another file\n");
+  for (const auto* state : {"st", "st/", "./x/../st"}) {
+    const auto named = "name = \"p\"\nstate = \"" + std::string{state} + "\"\n";
+    CHECK(complaints(all({named, git, "[[sink]]\nname = \"a\"\ntype = \"jsonl\"\npath = \"st/dead-letters.jsonl\"\n"}))
+            .find("lies in the state directory, which is the program's own; expected a file somewhere else")
+          != std::string::npos);
+    CHECK(complaints(all({named, git, "[[sink]]\nname = \"a\"\ntype = \"jsonl\"\npath = \"sta.jsonl\"\n"})) == "");
+  }
 }
 
 TEST_CASE("names and paths that can't be") {

@@ -149,6 +149,32 @@ TEST_CASE("a reader of standard output that goes away ends the run") {
   CHECK_MESSAGE(says(*run, " error "), run->errors());
 }
 
+TEST_CASE("what was asked for and can't be written is a failure, and says so") {
+  const pipeline_fixture here;
+  here.put_changes(1);
+  here.configure(to_stdout);
+  const std::vector<std::vector<std::string>> questions{
+    {"version"}, {"--help"}, {"check", "pipeline.toml"}, {"check", "--json", "pipeline.toml"}};
+  for (const auto& asked : questions) {
+    CAPTURE(asked.front());
+    const file_descriptor full{::open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    const auto run = here.start(asked, {.output = full.number()});
+    CHECK(run->wait() == exited(1));
+    CHECK(run->errors() == "weir: can't write to standard output: No space left on device\n");
+  }
+}
+
+TEST_CASE("a closed standard stream is not taken for something else") {
+  const pipeline_fixture here;
+  here.put_changes(20);
+  here.configure_lines();
+  const auto script = "'" + std::string{WEIR_PROGRAM} + "' run pipeline.toml <&- >&- 2>&-";
+  process run{{"sh", "-c", script}, here.path()};
+  CHECK(run.wait() == exited(0));
+  CHECK(here.lines_in("audit.jsonl") == 20);
+  CHECK(here.lines_in("state/lock") == 1); // the process id, and nothing that was meant for a terminal
+}
+
 TEST_CASE("a signal drains: what was read is finished, and the next run goes on behind it") {
   const pipeline_fixture here;
   here.put_changes(500);
@@ -253,7 +279,9 @@ TEST_CASE("a bad line goes to the dead letters where the configuration says so")
   const auto run = here.start({"run", "--json", "pipeline.toml"});
   REQUIRE(run->wait() == exited(0));
   CHECK(keys_in(here / "audit.jsonl").size() == 10);
-  CHECK(json::parse(run->output()).at("dead_letters") == 1);
+  const auto summary = json::parse(run->output());
+  CHECK(summary.at("dead_letters") == 1);
+  CHECK(summary.at("sinks").at("audit").at("changes") == 10); // the bad one was written nowhere
   const auto letter = json::parse(content_of(here / "state/dead-letters.jsonl"));
   CHECK(letter.at("lane") == "source");
   CHECK(letter.at("code") == "bad_record");

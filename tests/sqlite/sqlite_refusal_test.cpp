@@ -6,8 +6,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
+#include <map>
+#include <optional>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <vector>
 
 using namespace adapter_tests;
@@ -114,6 +119,56 @@ TEST_CASE("another pipeline's database is refused, with both names") {
   CHECK(second.fact_of("lane") == "audit");
   CHECK(second.fact_of("found_lane") == "search");
   CHECK(files_in(scratch.path()) == before);
+}
+
+TEST_CASE("who opens a database to write fences who wrote to it before") {
+  const scratch_directory scratch;
+  const auto path = scratch / "out.db";
+  sqlite_store first{options_for(path)};
+  REQUIRE(first.open());
+  const std::vector<lane_item> one{live(at(1, 1), {upsert("c", "a", "1")})};
+  REQUIRE(first.write(one));
+  REQUIRE(first.flush());
+  sqlite_store second{options_for(path)};
+  REQUIRE(second.open());
+  const std::vector<lane_item> two{live(at(1, 2), {upsert("c", "a", "from the first")})};
+  REQUIRE(first.write(two));
+  const auto fenced = first.flush();
+  REQUIRE_FALSE(fenced);
+  CHECK(fenced.error() == errc::fenced);
+  CHECK(fenced.error().fact_of("path") == path.native());
+  CHECK(first.flush().error() == errc::closed);
+  const std::vector<lane_item> again{live(at(1, 2), {upsert("c", "a", "from the second")})};
+  REQUIRE(second.write(again));
+  REQUIRE(second.flush());
+  CHECK(table_reader{path}.rows("c") == std::map<std::string, std::string>{{"a", "from the second"}});
+}
+
+TEST_CASE("of two pipelines that find no database and both make one, the slower is refused") {
+  const scratch_directory scratch;
+  const auto path = scratch / "out.db";
+  auto other = options_for(path);
+  other.pipeline = "other";
+  constexpr int rounds = 30;
+  for (int round = 0; round < rounds; ++round) {
+    std::filesystem::remove(path);
+    std::barrier start{2};
+    std::array<std::optional<weir::errc>, 2> outcomes;
+    const auto run = [&](std::size_t number, const sqlite_sink_options& options) {
+      sqlite_store store{options};
+      start.arrive_and_wait();
+      if (auto opened = store.open(); !opened)
+        outcomes.at(number) = opened.error().code();
+      start.arrive_and_wait();
+    };
+    std::thread racing{run, 1, other};
+    run(0, options_for(path));
+    racing.join();
+    const auto& refused = outcomes[0] ? outcomes[0] : outcomes[1];
+    REQUIRE((outcomes[0].has_value() != outcomes[1].has_value()));
+    const bool is_expected = refused == errc::wrong_owner || refused == errc::in_use;
+    CHECK_MESSAGE(is_expected, std::string{name_of(*refused)});
+  }
 }
 
 TEST_CASE("a newer format is refused, and says which") {

@@ -27,6 +27,9 @@ class worker;
 /// More columns, indices, triggers and other tables beside them are welcome. Seq and epoch are stored as SQLite's signed
 /// integers: above 2^63 - 1 they look negative. Deletes delete the row.
 ///
+/// Who opens a database to write fences whoever wrote to it before: that one's next flush fails with fenced, and leaves
+/// nothing behind.
+///
 /// Everything between two flushes is one transaction together with the lane's position (in the table weir_lane), so that a
 /// change that comes again has no second effect, and a reader never sees half a flush. Readers never wait: the database is in
 /// WAL mode, synchronously written (synchronous=FULL: what is acknowledged survives a power failure).

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <weir/cli/exit_code.hpp>
+
+#include <string_view>
+
+namespace weir::cli {
+
+/// Writes what was asked for to standard output, and returns `code`; where that fails, says so on standard error and returns
+/// `failed`. A reader that has gone away has what it wanted.
+exit_code print(std::string_view text, exit_code code);
+
+} // namespace weir::cli
