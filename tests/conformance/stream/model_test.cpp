@@ -72,7 +72,7 @@ private:
     bool is_noted = false; // its success
   };
 
-  struct reading {
+  struct reading_under_way {
     pending<weir::result<weir::watermark_reading>> under_way;
     std::uint64_t lanes_changed;
   };
@@ -265,7 +265,7 @@ private:
         co_return co_await op;
       },
       stream_);
-    readings_.push_back(reading{std::move(under_way), lanes_changed_});
+    readings_.push_back(reading_under_way{std::move(under_way), lanes_changed_});
   }
 
   // What came of it -----------------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ private:
 
   /// Nothing is confirmed early: a watermark that was read lies below all that is surely in a lane and surely not acknowledged.
   void check_readings() {
-    std::erase_if(readings_, [&](reading& one) {
+    std::erase_if(readings_, [&](reading_under_way& one) {
       if (!one.under_way.is_done())
         return false;
       REQUIRE(one.under_way.value().has_value());
@@ -522,7 +522,7 @@ private:
   std::vector<pending<weir::result<arrival>>> zombies_receiving_;
   std::vector<std::unique_ptr<subscriber>> retired_;
   script watcher_{world_, "watcher"};
-  std::vector<reading> readings_;
+  std::vector<reading_under_way> readings_;
   std::uint64_t lanes_changed_ = 0;
   std::size_t largest_ = 0; // item, in bytes
 };
