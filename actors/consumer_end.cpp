@@ -209,6 +209,10 @@ void consumer_end::on_data(parcel& items) {
     on_attached(delivered.generation); // the first data may come before the word that we are attached
   if (generation_ != delivered.generation)
     return;
+  if (delivered.ordinal != progress_.end()) { // the link lost or repeated something: taking it would acknowledge other items
+    link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   if (!credit_.on_received(delivered.items.size(), delivered.bytes))
     link_->gauge->bound_violations.fetch_add(1, std::memory_order_relaxed);
   progress_.open(delivered.items.size());

@@ -8,7 +8,7 @@ namespace weir {
 
 namespace {
 
-constexpr std::int64_t format = 1;
+constexpr std::int64_t format = 2; // 1 had no writer
 constexpr std::size_t longest_name = 255;
 
 constexpr const char* own_tables = R"(
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS weir_gone(collection TEXT NOT NULL, key TEXT NOT NULL
 
 result<void> check_row(statement& row, const lane_owner& owner, const std::filesystem::path& path) {
   if (const auto found = row.number(0); found != format)
-    return error{found > format ? errc::unsupported : errc::corrupt,
+    return error{found > 0 ? errc::unsupported : errc::corrupt,
       path.string() + " was written in format " + std::to_string(found) + ", and this program knows format "
         + std::to_string(format),
       {{"path", path.string()}, {"format", std::to_string(found)}, {"expected", std::to_string(format)}}};

@@ -46,7 +46,7 @@ struct lane_owner {
 };
 
 /// Whether the database is this owner's, or nobody's. Fails with wrong_owner, with both names in the facts; with unsupported
-/// when it was written by a newer version, or is not UTF-8; with corrupt.
+/// when it was written by a newer or older version, or is not UTF-8; with corrupt.
 result<void> check_owner(database& opened, const lane_owner& owner, const std::filesystem::path& path);
 
 /// Makes the sink's own tables where they are not there, within the caller's transaction, and fences whoever wrote before.

@@ -54,7 +54,7 @@ public:
 
   /// Fails with not_found (the directory), permission_denied, invalid_argument (a directory, a bad collection name), corrupt
   /// (no SQLite database), wrong_owner (another pipeline's database; a table of a collection's name that the sink did not
-  /// make), unsupported (a newer format; a database that is not UTF-8), in_use (locked for seconds), storage_full or io_failed.
+  /// make), unsupported (another format; a database that is not UTF-8), in_use (locked for seconds), storage_full or io_failed.
   task<result<sink_state>> open(self me) override;
 
   bool wants_backfill() const noexcept override { return true; }
