@@ -244,21 +244,49 @@ result<void> history_reader::end_stream() {
 }
 
 result<batch> history_reader::open_epoch() {
-  auto depth = repository_.depth_of(head_);
-  if (!depth)
-    return std::move(depth).error();
-  auto time = repository_.time_of(head_);
-  if (!time)
-    return std::move(time).error();
-  auto made = stamp::from(from_hex(head_));
-  if (!made)
-    return std::move(made).error();
-  read_ = {read_.epoch + 1, depth.value(), made.value(), nanoseconds_of(time.value()), true};
-  read_id_ = head_;
+  auto fork = find_fork();
+  if (!fork)
+    return std::move(fork).error();
+  read_ = fork.value();
+  read_id_ = to_hex(read_.stamp.bytes());
   is_rewritten_ = false;
   batch_.begin(read_);
   batch_.end();
   return batch_.take_whole();
+}
+
+/// In a new epoch, the last commit of the ref's line that was read already; before the root where there is none, and where the
+/// commits are not numbered as they were.
+result<position> history_reader::find_fork() const {
+  position fork{read_.epoch + 1, 0, {}, 0, true};
+  if (read_.seq == 0 || read_id_.size() != head_.size())
+    return fork;
+  auto exists = repository_.has_commit(read_id_);
+  if (!exists)
+    return std::move(exists).error();
+  if (!exists.value())
+    return fork;
+  auto read_depth = repository_.depth_of(read_id_);
+  auto depth = repository_.depth_of(head_);
+  auto is_new = repository_.commits_beside(head_, read_id_);
+  for (const auto* asked : {&read_depth, &depth, &is_new})
+    if (!*asked)
+      return asked->error();
+  if (read_depth.value() != read_.seq || depth.value() == is_new.value())
+    return fork;
+  auto id = repository_.ancestor_of(head_, is_new.value());
+  if (!id)
+    return std::move(id).error();
+  auto time = repository_.time_of(id.value());
+  if (!time)
+    return std::move(time).error();
+  auto made = stamp::from(from_hex(id.value()));
+  if (!made)
+    return std::move(made).error();
+  fork.seq = depth.value() - is_new.value();
+  fork.stamp = made.value();
+  fork.time = nanoseconds_of(time.value());
+  return fork;
 }
 
 } // namespace weir::git

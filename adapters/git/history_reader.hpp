@@ -17,9 +17,9 @@ namespace weir::git {
 /// Reads a history from a position on, and goes on when it grows or is rewritten. Blocks; one thread at a time.
 class history_reader {
 public:
-  /// Reads `from`'s history behind what is confirmed, or all of it; in a new epoch where that, or what is held, does not lie on
-  /// it. Fails with not_found (fact `ref`), invalid_argument where the confirmed position lies inside a transaction, and as
-  /// repository does.
+  /// Reads `from`'s history behind what is confirmed, or all of it. Where that, or what is held, does not lie on it, a new
+  /// epoch begins at the last commit of both. Fails with not_found (fact `ref`), invalid_argument where the confirmed position
+  /// lies inside a transaction, and as repository does.
   static result<history_reader> open(repository from, const git_options& options, const resume_point& where);
 
   enum class state {
@@ -46,6 +46,7 @@ private:
   result<bool> begin_commit();
   result<void> end_stream();
   result<batch> open_epoch();
+  result<position> find_fork() const;
   bool takes_change(const read_limit& limit);
 
   repository repository_;

@@ -203,6 +203,13 @@ result<std::uint64_t> repository::depth_of(const std::string& commit) const {
   return parse_number<std::uint64_t>(line.value());
 }
 
+result<std::uint64_t> repository::commits_beside(const std::string& last, const std::string& other) const {
+  auto line = line_of(git("rev-list", {"--first-parent", "--exclude-first-parent-only", "--count", last, "^" + other, "--"}));
+  if (!line)
+    return std::move(line).error();
+  return parse_number<std::uint64_t>(line.value());
+}
+
 result<std::string> repository::ancestor_of(const std::string& commit, std::uint64_t generations) const {
   return line_of(git("rev-parse", {"--verify", commit + "~" + std::to_string(generations)}));
 }

@@ -31,6 +31,9 @@ public:
   /// How many commits the first-parent line from the root to this one has.
   result<std::uint64_t> depth_of(const std::string& commit) const;
 
+  /// How many commits of the first-parent line up to `last` are not on the one up to `other`.
+  result<std::uint64_t> commits_beside(const std::string& last, const std::string& other) const;
+
   /// The commit so many first parents before this one.
   result<std::string> ancestor_of(const std::string& commit, std::uint64_t generations) const;
 

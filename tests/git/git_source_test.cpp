@@ -172,8 +172,11 @@ TEST_CASE("a following git source waits for commits, sees them, and sees a rewri
 
   repository.commit({{"c", "100644", "1"}}, {root});
   const auto rewritten = value_of(running, read_more, source, std::size_t{1});
-  CHECK(*rewritten[0].at == place(first_epoch + 1, 2));
+  CHECK(*rewritten[0].at == place(first_epoch + 1, 1));
   CHECK(rewritten[0].changes == 0);
+  const auto behind = value_of(running, read_more, source, std::size_t{1});
+  CHECK(*behind[0].at == place(first_epoch + 1, 2));
+  CHECK(behind[0].changes == 1);
 }
 
 TEST_CASE("a waiting read ends with cancelled when it is asked to stop") {

@@ -253,7 +253,7 @@ TEST_CASE("following goes on with new commits; not following does not") {
   CHECK(until_now.read_to_head().empty());
 }
 
-TEST_CASE("a rewritten history opens an epoch at its newest commit, and goes on from there") {
+TEST_CASE("a rewritten history opens an epoch where it forks, and goes on from there") {
   scratch_directory directory;
   small_repository repository{directory.path()};
   const auto root = repository.commit({{"a", "100644", "1"}});
@@ -270,7 +270,8 @@ TEST_CASE("a rewritten history opens an epoch at its newest commit, and goes on 
     const auto other = repository.commit({{"b", "100644", "1"}}, {second});
     repository.commit({{"a", "100644", "3"}}, {other, third});
   };
-  const std::vector<std::function<void()>> rewrites{set_back, amend, replace_root, merge_it_from_beside};
+  const std::vector<std::pair<std::function<void()>, std::uint64_t>> rewrites{
+    {set_back, 2}, {amend, 2}, {replace_root, 0}, {merge_it_from_beside, 2}};
 
   for (std::size_t rewrite = 0; rewrite < rewrites.size(); ++rewrite)
     for (const bool while_following : {true, false}) {
@@ -284,31 +285,28 @@ TEST_CASE("a rewritten history opens an epoch at its newest commit, and goes on 
       if (while_following) {
         history.emplace(options, confirmed);
         CHECK(history->read_to_head().empty());
-        rewrites[rewrite]();
+        rewrites[rewrite].first();
       } else {
-        rewrites[rewrite]();
+        rewrites[rewrite].first();
         history.emplace(options, confirmed);
       }
-      const auto head = git_line(directory.path(), {"rev-parse", "main"});
-      const auto batches = history->read_to_head();
-      REQUIRE(batches.size() == 1);
-      const auto& opened = batches[0];
-      CHECK(opened.at->epoch == 3);
-      CHECK(*opened.at == position_of(directory.path(), head, 3));
-      CHECK(opened.at->stamp == position_of(directory.path(), head).stamp);
-      CHECK(opened.at->time == position_of(directory.path(), head).time);
+      const auto fork = rewrites[rewrite].second;
+      const auto opened = history->read_batch();
+      CHECK(*opened.at == place(3, fork));
+      CHECK(opened.at->stamp == (fork == 0 ? weir::stamp{} : position_of(directory.path(), second).stamp));
+      CHECK(opened.at->time == (fork == 0 ? 0 : position_of(directory.path(), second).time));
       CHECK(opened.at->ends_transaction);
       CHECK(opened.changes == 0);
       REQUIRE(opened.envelopes->parts().size() == 1);
       CHECK(opened.envelopes->parts()[0].count == 0);
-      if (!while_following)
-        continue;
-      const auto next = repository.commit({{"n", "100644", "1"}});
-      const auto read = transactions_of(history->read_to_head());
-      REQUIRE(read.size() == 1);
-      CHECK(read[0].at == place(3, opened.at->seq + 1));
-      CHECK(weir::commit_of(read[0].at) == next);
-      CHECK(read[0].changes.size() == 1);
+      if (while_following)
+        repository.commit({{"n", "100644", "1"}});
+      auto expected = read_slowly(directory.path(), "main");
+      expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(fork));
+      check_equal(transactions_of(history->read_to_head()), expected, fork + 1, 3);
+      // As the next run begins, with that alone confirmed.
+      opened_history again{options_for(directory.path()), opened.at};
+      check_equal(transactions_of(again.read_to_head()), expected, fork + 1, 3);
     }
   CHECK(root != second);
 }
@@ -331,11 +329,10 @@ TEST_CASE("a position that is not this history's opens an epoch") {
   no_commit.stamp = weir::stamp_of_commit(git_line(directory.path(), {"rev-parse", "HEAD^{tree}"})).value();
   for (const auto& confirmed : {unknown, other_size, none, other_place, no_commit}) {
     opened_history history{options_for(directory.path()), confirmed};
-    const auto batches = history.read_to_head();
-    REQUIRE(batches.size() == 1);
-    CHECK(*batches[0].at == place(good.epoch + 1, 2));
-    CHECK(weir::commit_of(*batches[0].at) == head);
-    CHECK(batches[0].changes == 0);
+    const auto opened = history.read_batch();
+    CHECK(*opened.at == place(good.epoch + 1, 0));
+    CHECK(opened.changes == 0);
+    check_equal(transactions_of(history.read_to_head()), read_slowly(directory.path(), "HEAD"), 1, good.epoch + 1);
   }
   opened_history history{options_for(directory.path()), good};
   CHECK(history.read_to_head().empty());
@@ -351,7 +348,7 @@ TEST_CASE("what a destination holds is numbered alike again only where the histo
   const auto place_of = [&](std::size_t number, std::uint64_t epoch) {
     return position_of(repository.path(), commits[number], epoch);
   };
-  // Where it ends (an epoch that is opened ends where it begins), and how many changes came.
+  // Where it ends, and how many changes came.
   std::uint64_t changes = 0;
   const auto end_of = [&](const weir::resume_point& where) {
     opened_history history{options, where};
@@ -371,14 +368,18 @@ TEST_CASE("what a destination holds is numbered alike again only where the histo
   CHECK(changes == 2);
   // An epoch that was opened, and never confirmed: whatever it was, this one is another.
   CHECK(end_of({place_of(1, 1), place_of(3, 2)}) == place(3, 4));
+  CHECK(changes == 2);
   CHECK(end_of({{}, place_of(3, 7)}) == place(8, 4));
+  CHECK(changes == 4);
   // The history that it was numbered from is gone, though what was confirmed of it is not.
   const auto held = place_of(3, 1);
   repository.reset(commits[1]);
   for (const auto* content : {"5", "6"})
     commits.push_back(repository.commit({{"file", "100644", content}}));
   CHECK(end_of({place_of(1, 1), held}) == place(2, 4));
+  CHECK(changes == 2);
   CHECK(end_of({{}, held}) == place(2, 4));
+  CHECK(changes == 4);
   auto other = held;
   other.stamp = {};
   CHECK(end_of({{}, other}) == place(2, 4)); // made by who knows whom
@@ -400,10 +401,9 @@ TEST_CASE("a history that is rewritten while it is followed, and pruned, opens a
   repository.commit({{"file", "100644", "3"}});
   git(repository.path(), {"reflog", "expire", "--expire=now", "--all"});
   git(repository.path(), {"gc", "--quiet", "--prune=now"});
-  const auto read = history.read();
-  REQUIRE(read.has_value());
-  REQUIRE(read.value().is == state::ready);
-  CHECK(*read.value().live.at == place(2, 2));
+  CHECK(*history.read_batch().at == place(2, 0)); // where it forks is not known any more
+  const auto rest = transactions_of(history.read_to_head());
+  check_equal(rest, read_slowly(repository.path(), "HEAD"), 1, 2);
 }
 
 TEST_CASE("deepening a shallow clone moves every commit, and so opens an epoch") {
@@ -419,9 +419,9 @@ TEST_CASE("deepening a shallow clone moves every commit, and so opens an epoch")
   CHECK(read[1].at.seq == 2);
   git(directory / "shallow", {"fetch", "--quiet", "--unshallow"});
   opened_history after{options_for(directory / "shallow"), read[1].at};
-  const auto batches = after.read_to_head();
-  REQUIRE(batches.size() == 1);
-  CHECK(*batches[0].at == place(first_epoch + 1, 5));
+  CHECK(*after.read_batch().at == place(first_epoch + 1, 0));
+  const auto rest = transactions_of(after.read_to_head());
+  check_equal(rest, read_slowly(directory / "shallow", "HEAD"), 1, first_epoch + 1);
 }
 
 TEST_CASE("when git fails on the way, that is said with its own words") {

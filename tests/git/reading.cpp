@@ -54,6 +54,14 @@ weir::result<weir::git::history_reader::outcome> opened_history::read(const weir
   return reader.value().read(limit, long_enough);
 }
 
+weir::batch opened_history::read_batch() {
+  auto got = read();
+  if (!got)
+    FAIL(got.error().to_string());
+  REQUIRE(got.value().is == weir::git::history_reader::state::ready);
+  return std::move(got.value().live);
+}
+
 std::vector<transaction> transactions_of(const std::vector<weir::batch>& batches, const std::string& collection) {
   std::vector<transaction> read;
   std::optional<weir::position> last;

@@ -29,6 +29,9 @@ public:
   std::vector<weir::batch> read_to_head(const weir::read_limit& limit = {});
   weir::result<weir::git::history_reader::outcome> read(const weir::read_limit& limit = {});
 
+  /// Waits for the next batch. Fails the test case where there is none.
+  weir::batch read_batch();
+
   weir::result<weir::git::history_reader> reader;
 
 private:

@@ -53,12 +53,23 @@ def key_of(record):
 
 
 def audited(path):
-    """The audit file's changes, in its own order; fails on a line that is not whole."""
-    changes = []
+    """The audit file's changes of the history that it ends with, in its own order; fails on a line that is not whole, or that
+    stands in the wrong order."""
+    changes, places, epoch = [], [], 1
     for line in pathlib.Path(path).read_bytes().splitlines():
         record = json.loads(line)
+        if record.get("event") == "epoch":  # the history goes on behind that commit: what was said behind it is taken back
+            assert record["epoch"] > epoch, record
+            epoch = record["epoch"]
+            while places and places[-1][0] > record["seq"]:
+                places.pop()
+                changes.pop()
+        assert record["epoch"] == epoch, record
         if record.get("event"):
             continue
+        place = (record["seq"], record["index"])
+        assert not places or place > places[-1], (place, places[-1])
+        places.append(place)
         payload = record.get("payload") or {}
         gone = record["op"] == "delete"
         changes.append(

@@ -1,5 +1,5 @@
 """Rewrites the history under a confirmed pipeline, also while it is being killed, and takes its state away: a new epoch, the table
-follows, what is gone is deleted.
+follows, what is gone is deleted, and the audit file takes back what is no more and says what is new, each change once.
 
 usage: rewrite_test.py WEIR MAKE_HISTORY
 """
@@ -40,14 +40,19 @@ def main():
         subprocess.run([make_history, str(repository), "--commits", "300", "--seed", "11"], check=True)
         config = programs.configuration(directory, repository)
         table = pathlib.Path(directory) / "files.db"
+        audit = pathlib.Path(directory) / "audit.jsonl"
         faults = []
 
         def run_and_compare(what):
             subprocess.run([weir, "run", "--quiet", str(config)], check=True)
-            difference = programs.differences(programs.tree_of(repository), programs.table_of(table))
-            print(f"{what}: {difference or 'equal'}", flush=True)
-            if difference:
-                faults.append(what)
+            wanted = programs.changes_of(repository)
+            for name, difference in (
+                ("table", programs.differences(programs.tree_of(repository), programs.table_of(table))),
+                ("audit file", programs.differences(wanted, programs.audited(audit))),
+            ):
+                print(f"{what}: the {name}: {difference or 'equal'}", flush=True)
+                if difference:
+                    faults.append(what)
 
         run_and_compare("before")
         old = programs.tree_of(repository)

@@ -44,7 +44,9 @@ result<stamp> stamp_of_commit(std::string_view commit);
 /// which commit a file came. A chunk as of another commit than the one before costs git a walk over the tree up to there.
 ///
 /// When the history was rewritten (the commit behind which it would go on is not on the ref's first-parent line, or at another
-/// place of it), the source opens the next epoch: an empty batch at the ref's newest commit, from where live changes go on.
+/// place of it), the source opens the next epoch: an empty batch at the last commit of both lines (seq 0 with an empty stamp
+/// where there is none, or where that commit is gone), from where live changes go on. So a log of changes takes back what it
+/// holds of a higher seq, and a table asks for a snapshot.
 ///
 /// Errors of open(): as check(), and invalid_argument for a position inside a transaction. read() and snapshot() fail with
 /// source_failed (fact `stderr`) when git does, corrupt when its output can't be what it should be. read() also fails with
