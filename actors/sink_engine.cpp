@@ -21,6 +21,7 @@ struct sink_engine {
   std::optional<std::uint64_t> seeded_epoch; // complete, or being made complete
   std::optional<request_id> running;         // the backfill that was asked for and whose marker has not come
   std::uint64_t running_epoch = 0;
+  std::optional<std::uint64_t> kept_aside; // the item whose dead letters are kept, acknowledged or not
 
   sink& destination() const { return *parts.destination; }
 
@@ -41,6 +42,21 @@ request_id new_request_id() {
 /// since.
 bool has_lost_something(const sink_engine& engine, const sink_state& holds) {
   return holds.is_exact && (lacks(holds.committed, engine.parts.confirmed) || lacks(holds.committed, engine.committed));
+}
+
+/// A destination that throws has failed.
+template <class T>
+task<result<T>> guarded(self, task<result<T>> inner) {
+  std::string thrown;
+  try {
+    auto outcome = co_await std::move(inner);
+    co_return outcome;
+  } catch (const std::exception& failure) {
+    thrown = failure.what();
+  } catch (...) {
+    thrown = "something that is no std::exception";
+  }
+  co_return error{errc::sink_failed, "the destination threw: " + thrown, {{"what", thrown}}};
 }
 
 /// Asks for a backfill: first the destination is told, then the ingest side.
@@ -181,24 +197,71 @@ task<result<void>> write_group(
   co_return success();
 }
 
-/// One item that failed again and again, by itself: it is written, or becomes a dead letter.
-task<result<void>> write_or_set_aside(self me, engine_ptr engine, std::shared_ptr<deliveries> group) {
-  const lane_item item = group->front().item();
-  auto writing = write_group(me, engine, group, 0, 1);
-  auto written = co_await std::move(writing);
-  if (written || written.error() == errc::cancelled || !engine->shared->dead_letters)
-    co_return written;
+std::vector<dead_letter> letters_for(const sink_engine& engine, const lane_item& item, const error& reason) {
   std::vector<dead_letter> letters;
   const auto* carried = std::get_if<batch>(&item);
   const auto count = carried != nullptr && carried->envelopes ? carried->envelopes->envelopes().size() : 0;
   for (std::size_t index = 0; index < std::max<std::size_t>(count, 1); ++index)
-    letters.push_back(letter_for(*engine, item, index, written.error()));
-  auto setting_aside = set_aside(me, engine, std::move(letters));
-  auto aside = co_await std::move(setting_aside);
-  if (aside)
+    letters.push_back(letter_for(engine, item, index, reason));
+  return letters;
+}
+
+/// What a destination is given in place of an item that is set aside, so that it still moves on. Absent for a marker: without
+/// that its backfill would never end.
+std::optional<lane_item> without_changes(const lane_item& item) {
+  const auto* carried = std::get_if<batch>(&item);
+  if (carried == nullptr)
+    return std::nullopt;
+  auto moved = *carried;
+  moved.changes = 0;
+  moved.envelopes.reset();
+  return lane_item{std::move(moved)};
+}
+
+/// The first item becomes dead letters, where the destination takes what comes in its place: otherwise it fails whatever it
+/// is given, and this item is no worse than any other.
+task<result<void>> set_item_aside(self me, engine_ptr engine, std::shared_ptr<deliveries> group, error reason) {
+  const auto item = group->front().item();
+  auto moved = without_changes(item);
+  if (!moved || !engine->shared->dead_letters)
+    co_return reason;
+  auto closing = engine->destination().close(me); // it has just failed
+  auto closed = co_await std::move(closing);
+  if (!closed)
+    co_return closed;
+  auto opening = open(me, engine);
+  auto opened = co_await std::move(opening);
+  if (!opened)
+    co_return std::move(opened).error();
+  std::vector<lane_item> items;
+  items.push_back(std::move(*moved));
+  auto writing = engine->destination().write(me, std::move(items));
+  auto written = co_await std::move(writing);
+  if (!written || written.value().try_later)
+    co_return written ? reason : std::move(written).error();
+  const auto sequence = group->front().sequence();
+  if (engine->kept_aside != sequence) {
+    auto setting_aside = set_aside(me, engine, letters_for(*engine, item, reason));
+    auto aside = co_await std::move(setting_aside);
+    if (!aside)
+      co_return aside;
+    engine->kept_aside = sequence;
+  }
+  auto flushing = engine->destination().flush(me);
+  auto flushed = co_await std::move(flushing);
+  if (flushed)
     acknowledge(*engine, *group, 0, 1);
-  // The destination failed in the middle of it: open it again.
-  co_return aside ? result<void>{std::move(written).error()} : std::move(aside);
+  co_return flushed;
+}
+
+/// One item that failed again and again, by itself: it is written, or becomes dead letters.
+task<result<void>> write_or_set_aside(self me, engine_ptr engine, std::shared_ptr<deliveries> group) {
+  auto writing = guarded(me, write_group(me, engine, group, 0, 1));
+  auto written = co_await std::move(writing);
+  if (written || written.error() == errc::cancelled)
+    co_return written;
+  auto setting_aside = set_item_aside(me, engine, group, std::move(written).error());
+  co_return co_await std::move(setting_aside);
 }
 
 /// The first item, from `begin` on, that opens an epoch whose state the destination does not hold.
@@ -237,21 +300,6 @@ task<result<void>> write_all(self me, engine_ptr engine, std::shared_ptr<deliver
     begin = end;
   }
   co_return success();
-}
-
-/// A destination that throws has failed.
-template <class T>
-task<result<T>> guarded(self, task<result<T>> inner) {
-  std::string thrown;
-  try {
-    auto outcome = co_await std::move(inner);
-    co_return outcome;
-  } catch (const std::exception& failure) {
-    thrown = failure.what();
-  } catch (...) {
-    thrown = "something that is no std::exception";
-  }
-  co_return error{errc::sink_failed, "the destination threw: " + thrown, {{"what", thrown}}};
 }
 
 /// Writes what the lane delivers until it ends (success), we are asked to stop (cancelled), or something fails.
@@ -329,7 +377,7 @@ task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_part
   const auto pause = backoff{parts.policy.first_pause, parts.policy.longest_pause};
   auto requests = shared->over.requests().producer();
   auto engine = std::make_shared<sink_engine>(sink_engine{std::move(shared), std::move(parts), lane.value().consumer(),
-    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0});
+    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, std::nullopt});
   auto draining = keep_draining(me, engine);
   co_await std::move(draining);
 }

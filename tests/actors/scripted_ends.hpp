@@ -63,7 +63,7 @@ inline std::string describe(const weir::lane_item& item) {
   if (std::holds_alternative<weir::snapshot_complete>(item))
     return "complete";
   if (const auto* at = position_of(item))
-    return to_string(*at) + (at->ends_transaction ? "" : "+");
+    return to_string(*at) + (at->ends_transaction ? "" : "+") + (std::get<weir::batch>(item).envelopes ? "" : " empty");
   return "rows-" + std::get<weir::batch>(item).walked.value_or("");
 }
 

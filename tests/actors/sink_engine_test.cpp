@@ -342,7 +342,7 @@ TEST_SUITE("sink engine: overload and refusal") {
       at.sink().writes->let_go();
       world.advance(120s);
       CHECK(at.log->of({"letters"}) == lines{"letters.add a sink_failed 1:3"});
-      CHECK(at.sink().held() == lines{"1:1", "1:2", "1:4"});
+      CHECK(at.sink().held() == lines{"1:1", "1:2", "1:3 empty", "1:4"});
       CHECK(at.figures().acknowledged == 4);
       CHECK(at.over.idle());
       // Two failures are allowed; whatever came before the third was given with its neighbours.
@@ -365,9 +365,81 @@ TEST_SUITE("sink engine: overload and refusal") {
       CHECK(at.log->times({"a.write"}) == times{0, 1000});
       CHECK(at.letters->added.empty());
       world.advance(1ms);
-      CHECK(at.log->times({"a.write"}) == times{0, 1000, 3000});
+      CHECK(at.log->times({"a.write"}) == times{0, 1000, 3000, 3000});
       CHECK(at.letters->added.size() == 1);
       CHECK(at.figures().acknowledged == 1);
+      CHECK(at.sink().held() == lines{"1:1 empty"}); // it has moved on all the same
+    });
+  }
+
+  TEST_CASE("a destination that fails whatever it is given sets nothing aside") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.start_sink("a", setting_aside(2));
+      at.sink().writes->usual = broken();
+      at.publish(1, {1, 2});
+      world.advance(300s);
+      CHECK(at.letters->added.empty());
+      CHECK(at.figures().acknowledged == 0);
+      at.sink().writes->usual = write_outcome{};
+      world.advance(60s);
+      CHECK(at.letters->added.empty());
+      CHECK(at.sink().held() == lines{"1:1", "1:2"});
+      CHECK(at.over.idle());
+    });
+  }
+
+  TEST_CASE("dead letters are kept once, however often the flush behind them fails") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.start_sink("a", setting_aside(1));
+      at.sink().poison = "1:1";
+      at.sink().flushes->usual = broken();
+      at.publish(1, {1});
+      world.advance(300s);
+      CHECK(at.letters->added.size() == 1);
+      CHECK(at.figures().acknowledged == 0);
+      at.sink().flushes->usual = weir::success();
+      world.advance(60s);
+      CHECK(at.letters->added.size() == 1);
+      CHECK(at.sink().held() == lines{"1:1 empty"});
+      CHECK(at.over.idle());
+    });
+  }
+
+  TEST_CASE("an exact destination is not behind for what was set aside") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      sink_state exact;
+      exact.is_exact = true;
+      at.sink().opens->usual = exact;
+      at.start_sink("a", setting_aside(1));
+      at.sink().poison = "1:1";
+      at.publish(1, {1});
+      world.advance(1s);
+      CHECK(at.letters->added.size() == 1);
+      exact.committed = position_at(1, 1);
+      at.sink().opens->usual = exact;
+      at.sink().writes->next(broken());
+      at.publish(1, {2});
+      world.advance(10s);
+      CHECK(at.sink().held() == lines{"1:1 empty", "1:2"});
+      CHECK(at.over.idle());
+    });
+  }
+
+  TEST_CASE("a marker is never set aside: its backfill would not end") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.start_sink("a", setting_aside(1));
+      at.sink().poison = "complete";
+      at.publish({core_tests::marker()});
+      world.advance(300s);
+      CHECK(at.letters->added.empty());
+      CHECK(at.figures().acknowledged == 0);
+      at.sink().poison.clear();
+      world.advance(60s);
+      CHECK(at.over.idle());
     });
   }
 }
