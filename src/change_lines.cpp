@@ -1,9 +1,15 @@
 #include <weir/batch_parts.hpp>
 #include <weir/change_lines.hpp>
 
+#include <limits>
 #include <span>
 
 namespace weir {
+
+void change_lines::go_on(const std::optional<log_line>& last) {
+  last_ = last ? std::optional{last->place} : std::nullopt;
+  told_ = reached_ = last ? std::optional{last->at} : std::nullopt;
+}
 
 result<void> change_lines::append(std::string& out, const batch& live) {
   if (!live.at)
@@ -18,21 +24,37 @@ result<void> change_lines::append(std::string& out, const batch& live) {
 
   for_each_part(live, [&](const transaction_part& part, std::span<const envelope> changes) {
     if (last_ && part.at.epoch > last_->epoch) {
-      append_epoch_event(out, part.at);
+      told_ = part.at;
+      told_->ends_transaction = part.at.ends_transaction && changes.empty();
+      append_event(out, log_event::epoch, *told_, pipeline_);
       last_ = change_place{part.at.epoch, part.at.seq, std::nullopt};
     }
     auto index = part.first_index;
     for (const auto& change : changes) {
       const change_place place{part.at.epoch, part.at.seq, index};
       if (repeated_ == repeats::write || !last_ || place > *last_) {
-        append_change(out, part.at, index, change);
+        told_ = part.at;
+        told_->ends_transaction = part.at.ends_transaction && &change == &changes.back();
+        append_change(out, *told_, index, change, pipeline_);
         last_ = place;
       }
       ++index;
     }
     return true;
   });
+  if (!reached_ || !covers(*reached_, *live.at))
+    reached_ = live.at;
   return success();
+}
+
+void change_lines::append_position(std::string& out) {
+  if (!reached_ || (told_ && covers(*told_, *reached_)))
+    return;
+  told_ = reached_;
+  append_event(out, log_event::position, *told_, pipeline_);
+  last_ = change_place{told_->epoch, told_->seq, std::nullopt};
+  if (told_->ends_transaction)
+    last_->index = std::numeric_limits<std::uint64_t>::max();
 }
 
 } // namespace weir

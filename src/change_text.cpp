@@ -5,11 +5,20 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 namespace weir {
 
 namespace {
+
+std::optional<log_event> read_event(std::string_view name) {
+  if (name == "epoch")
+    return log_event::epoch;
+  if (name == "position")
+    return log_event::position;
+  return std::nullopt;
+}
 
 void append_number(std::string& out, std::uint64_t number) {
   std::array<char, 20> digits{};
@@ -93,7 +102,7 @@ void append_start(std::string& out, const position& at) {
   append_number(out, at.seq);
 }
 
-void append_stamp_and_time(std::string& out, const position& at) {
+void append_origin(std::string& out, const position& at, std::string_view pipeline) {
   out += ",\"stamp\":\"";
   append_hex(out, at.stamp.bytes());
   out += '"';
@@ -102,6 +111,14 @@ void append_stamp_and_time(std::string& out, const position& at) {
     append_time(out, at.time);
     out += '"';
   }
+  if (!pipeline.empty()) {
+    out += ",\"pipeline\":";
+    append_json_string(out, pipeline);
+  }
+}
+
+void append_end(std::string& out, const position& at) {
+  out += at.ends_transaction ? ",\"ends_transaction\":true}\n" : "}\n";
 }
 
 /// Reads the object that begins here, member by member. `read(name)` steps over the member's value and returns whether it
@@ -301,11 +318,12 @@ void append_time(std::string& out, std::int64_t time) {
   out += 'Z';
 }
 
-void append_change(std::string& out, const position& at, std::uint64_t index, const envelope& change) {
+void append_change(
+  std::string& out, const position& at, std::uint64_t index, const envelope& change, std::string_view pipeline) {
   append_start(out, at);
   out += ",\"index\":";
   append_number(out, index);
-  append_stamp_and_time(out, at);
+  append_origin(out, at, pipeline);
   append_bytes(out, "collection", change.collection);
   append_bytes(out, "key", change.key);
   out += change.operation == operation::upsert ? ",\"op\":\"upsert\"" : ",\"op\":\"delete\"";
@@ -313,14 +331,14 @@ void append_change(std::string& out, const position& at, std::uint64_t index, co
     append_payload(out, *change.payload);
   if (!change.headers.empty())
     append_headers(out, change);
-  out += "}\n";
+  append_end(out, at);
 }
 
-void append_epoch_event(std::string& out, const position& at) {
+void append_event(std::string& out, log_event what, const position& at, std::string_view pipeline) {
   append_start(out, at);
-  out += ",\"event\":\"epoch\"";
-  append_stamp_and_time(out, at);
-  out += "}\n";
+  out += what == log_event::epoch ? ",\"event\":\"epoch\"" : ",\"event\":\"position\"";
+  append_origin(out, at, pipeline);
+  append_end(out, at);
 }
 
 std::optional<log_line> read_log_line(std::string_view line) {
@@ -329,29 +347,35 @@ std::optional<log_line> read_log_line(std::string_view line) {
   json_cursor cursor{line};
   log_line found;
   auto has_seq = false;
-  auto has_event = false;
+  std::optional<log_event> event;
   std::string name;
   std::string text;
+  found.at.ends_transaction = false;
   const auto is_read = read_members(cursor, name, [&](std::string_view member) {
     if (member == "epoch")
-      return cursor.read_number(found.place.epoch);
+      return cursor.read_number(found.at.epoch);
     if (member == "seq")
-      return has_seq = cursor.read_number(found.place.seq);
+      return has_seq = cursor.read_number(found.at.seq);
     if (member == "index")
       return cursor.read_number(found.place.index.emplace());
     if (member == "stamp") {
-      if (!cursor.read_string(text))
-        return false;
-      const auto read = read_stamp(text);
-      if (read)
-        found.stamp = *read;
-      return read.has_value();
+      const auto stamp = cursor.read_string(text) ? read_stamp(text) : std::nullopt;
+      found.at.stamp = stamp.value_or(weir::stamp{});
+      return stamp.has_value();
     }
-    has_event = has_event || member == "event";
+    if (member == "event")
+      return cursor.read_string(text) && (event = read_event(text));
+    if (member == "pipeline")
+      return cursor.read_string(found.pipeline);
+    found.at.ends_transaction = found.at.ends_transaction || member == "ends_transaction";
     return cursor.skip_value();
   });
-  if (!is_read || !cursor.at_end() || !has_seq || has_event == found.place.index.has_value())
+  if (!is_read || !cursor.at_end() || !has_seq || event.has_value() == found.place.index.has_value())
     return std::nullopt;
+  found.place.epoch = found.at.epoch;
+  found.place.seq = found.at.seq;
+  if (event == log_event::position && found.at.ends_transaction)
+    found.place.index = std::numeric_limits<std::uint64_t>::max();
   return found;
 }
 

@@ -53,6 +53,11 @@ config_error sink_error(const config& from, std::size_t index, const error& why)
   return at_key(from, path_of_sink(index) + ".path", why, "a file that this pipeline may create and write");
 }
 
+jsonl_sink_options complete(jsonl_sink_options options, const config& from) {
+  options.pipeline = from.name;
+  return options;
+}
+
 sqlite_sink_options complete(sqlite_sink_options options, const config& from, const sink_config& one) {
   options.pipeline = from.name;
   options.lane = one.name;
@@ -79,7 +84,7 @@ std::unique_ptr<sink> make_sqlite(const sqlite_sink_options&) {
 result<void> check_sink(const config& from, const sink_config& one) {
   return std::visit(overloaded{
                       [&](const sqlite_sink_options& options) { return check_sqlite(complete(options, from, one)); },
-                      [](const jsonl_sink_options& options) { return check(options); },
+                      [&](const jsonl_sink_options& options) { return check(complete(options, from)); },
                       [](const stdout_sink_options&) -> result<void> { return success(); },
                     },
     one.to);
@@ -106,7 +111,9 @@ std::unique_ptr<sink> make_sink(const config& from, const sink_config& one) {
   return std::visit(
     overloaded{
       [&](const sqlite_sink_options& options) { return make_sqlite(complete(options, from, one)); },
-      [](const jsonl_sink_options& options) -> std::unique_ptr<sink> { return std::make_unique<jsonl_sink>(options); },
+      [&](const jsonl_sink_options& options) -> std::unique_ptr<sink> {
+        return std::make_unique<jsonl_sink>(complete(options, from));
+      },
       [](const stdout_sink_options& options) -> std::unique_ptr<sink> { return std::make_unique<stdout_sink>(options); },
     },
     one.to);

@@ -40,6 +40,14 @@ result<void> sync_directory(const std::filesystem::path& path) {
   return success();
 }
 
+result<void> check_owner(const log_tail& tail, const jsonl_sink_options& options) {
+  if (!tail.last || tail.last->pipeline == options.pipeline)
+    return success();
+  const auto whose = tail.last->pipeline.empty() ? std::string{"no pipeline"} : "the pipeline " + tail.last->pipeline;
+  return error{errc::wrong_owner, fmt::format("{} is the log of {}", options.path.string(), whose),
+    {{"path", options.path.string()}, {"pipeline", tail.last->pipeline}, {"expected", options.pipeline}}};
+}
+
 } // namespace
 
 result<sink_state> jsonl_log::open() {
@@ -59,40 +67,43 @@ void jsonl_log::close() noexcept {
 }
 
 result<sink_state> jsonl_log::open_file() {
-  file_ = posix::file_descriptor{::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
+  file_ = posix::file_descriptor{::open(path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
   if (!file_.is_open())
-    return system_error(errno, "open", path_);
-  auto size = size_of(file_.number(), path_);
+    return system_error(errno, "open", path());
+  auto size = size_of(file_.number(), path());
   if (!size)
     return std::move(size).error();
   if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
-      return error{errc::in_use, fmt::format("another process writes to {}", path_.string()), {{"path", path_.string()}}};
-    return system_error(errno, "lock", path_);
+      return error{errc::in_use, fmt::format("another process writes to {}", path().string()), {{"path", path().string()}}};
+    return system_error(errno, "lock", path());
   }
-  auto tail = read_log_tail(file_.number(), size.value(), path_);
+  auto tail = read_log_tail(file_.number(), size.value(), path());
   if (!tail)
     return std::move(tail).error();
+  if (auto ours = check_owner(tail.value(), options_); !ours)
+    return std::move(ours).error();
   const auto& [last, end] = tail.value();
   if (end < size.value() && ::ftruncate(file_.number(), static_cast<off_t>(end)) != 0)
-    return system_error(errno, "cut off the broken end of", path_);
+    return system_error(errno, "cut off the broken end of", path());
   if (size.value() == 0)
-    if (auto synced = sync_directory(path_); !synced)
+    if (auto synced = sync_directory(path()); !synced)
       return std::move(synced).error();
 
   written_end_ = end;
   durable_end_ = end;
   is_durable_ = false; // what an earlier process wrote may still be on its way to the disk
-  lines_ = change_lines{change_lines::repeats::skip, last ? std::optional{last->place} : std::nullopt};
+  lines_.go_on(last);
   sink_state state;
+  state.is_exact = last.has_value(); // a log that has no line yet begins with what comes next
   if (last)
-    state.committed = position{last->place.epoch, last->place.seq, last->stamp, 0, false}; // the line does not say "the end"
+    state.committed = last->at;
   return state;
 }
 
 result<void> jsonl_log::write(std::span<const lane_item> items) {
   if (!file_.is_open())
-    return error{errc::closed, "the log is not open", {{"path", path_.string()}}};
+    return error{errc::closed, "the log is not open", {{"path", path().string()}}};
   for (const auto& item : items) {
     const auto* carried = std::get_if<batch>(&item);
     if (carried == nullptr || carried->is_snapshot())
@@ -108,13 +119,14 @@ result<void> jsonl_log::write(std::span<const lane_item> items) {
 
 result<void> jsonl_log::flush() {
   if (!file_.is_open())
-    return error{errc::closed, "the log is not open", {{"path", path_.string()}}};
+    return error{errc::closed, "the log is not open", {{"path", path().string()}}};
+  lines_.append_position(buffer_);
   if (auto written = write_buffer(); !written)
     return written;
   if (is_durable_)
     return success();
   if (::fdatasync(file_.number()) != 0)
-    return give_up(system_error(errno, "sync", path_));
+    return give_up(system_error(errno, "sync", path()));
   durable_end_ = written_end_;
   is_durable_ = true;
   return success();
@@ -128,7 +140,7 @@ result<void> jsonl_log::write_buffer() {
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
-      return give_up(system_error(errno, "write to", path_));
+      return give_up(system_error(errno, "write to", path()));
     written_end_ += static_cast<std::uint64_t>(put);
     left.remove_prefix(static_cast<std::size_t>(put));
   }
@@ -143,7 +155,8 @@ error jsonl_log::give_up(error why) {
   return is_cut ? why : std::move(why).with("left_behind", "what was not flushed");
 }
 
-result<void> jsonl_log::check(const std::filesystem::path& path) {
+result<void> jsonl_log::check(const jsonl_sink_options& options) {
+  const auto& path = options.path;
   posix::file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
   if (!file.is_open()) {
     if (errno != ENOENT)
@@ -159,7 +172,7 @@ result<void> jsonl_log::check(const std::filesystem::path& path) {
   auto tail = read_log_tail(file.number(), size.value(), path);
   if (!tail)
     return std::move(tail).error();
-  return success();
+  return check_owner(tail.value(), options);
 }
 
 } // namespace weir

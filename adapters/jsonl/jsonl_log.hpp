@@ -3,12 +3,12 @@
 #include <weir/batch.hpp>
 #include <weir/change_lines.hpp>
 #include <weir/error.hpp>
+#include <weir/jsonl.hpp>
 #include <weir/sink.hpp>
 
 #include "../posix/file_descriptor.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -20,7 +20,9 @@ namespace weir {
 /// items.
 class jsonl_log {
 public:
-  explicit jsonl_log(std::filesystem::path path) : path_{std::move(path)} {}
+  explicit jsonl_log(jsonl_sink_options options)
+    : options_{std::move(options)},
+      lines_{change_lines::repeats::skip, options_.pipeline} {}
   ~jsonl_log() { close(); }
   jsonl_log(const jsonl_log&) = delete;
   jsonl_log& operator=(const jsonl_log&) = delete;
@@ -33,11 +35,11 @@ public:
   /// changed, and are passed over.
   result<void> write(std::span<const lane_item> items);
 
-  /// Writes what is buffered and waits until the disk has it.
+  /// Writes what is buffered, and up to where that is complete, and waits until the disk has it.
   result<void> flush();
 
   /// Whether open() would succeed, found out without changing anything.
-  static result<void> check(const std::filesystem::path& path);
+  static result<void> check(const jsonl_sink_options& options);
 
 private:
   result<sink_state> open_file();
@@ -45,9 +47,11 @@ private:
   error give_up(error why);
   void close() noexcept;
 
-  std::filesystem::path path_;
+  const std::filesystem::path& path() const noexcept { return options_.path; }
+
+  jsonl_sink_options options_;
   posix::file_descriptor file_;
-  change_lines lines_{change_lines::repeats::skip};
+  change_lines lines_;
   std::string buffer_;            ///< lines that are not in the file yet
   std::uint64_t written_end_ = 0; ///< how long the file is
   std::uint64_t durable_end_ = 0; ///< the file up to here survives anything

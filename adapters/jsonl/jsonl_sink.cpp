@@ -6,7 +6,7 @@
 namespace weir {
 
 jsonl_sink::jsonl_sink(jsonl_sink_options options)
-  : log_{std::make_shared<jsonl_log>(std::move(options.path))},
+  : log_{std::make_shared<jsonl_log>(std::move(options))},
     files_{std::make_unique<worker>("weir.jsonl.out")} {}
 
 jsonl_sink::~jsonl_sink() = default;
@@ -35,7 +35,7 @@ task<result<void>> jsonl_sink::flush(self) {
 }
 
 result<void> check(const jsonl_sink_options& options) {
-  return jsonl_log::check(options.path);
+  return jsonl_log::check(options);
 }
 
 } // namespace weir

@@ -4,9 +4,9 @@
 #include <weir/change_text.hpp>
 #include <weir/error.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weir {
 
@@ -17,18 +17,28 @@ public:
   /// Whether changes that the log holds are left out when they come again.
   enum class repeats { skip, write };
 
-  /// @param last where the log's last line stands; absent when it is empty or not known
-  explicit change_lines(repeats repeated, std::optional<change_place> last = {}) noexcept : repeated_{repeated}, last_{last} {}
+  explicit change_lines(repeats repeated, std::string pipeline = {}) noexcept
+    : repeated_{repeated},
+      pipeline_{std::move(pipeline)} {}
+
+  /// Goes on behind the log's last line; absent when it is empty.
+  void go_on(const std::optional<log_line>& last);
 
   /// Appends the lines of one live batch. source_failed, with nothing appended, when the block's parts are not sound or when a
   /// transaction is cut by a batch that does not say where: such a change could not be told from its repetition.
   result<void> append(std::string& out, const batch& live);
 
+  /// Appends a line that says up to where the log is complete, unless its last line says so.
+  void append_position(std::string& out);
+
   const std::optional<change_place>& last() const noexcept { return last_; }
 
 private:
   repeats repeated_;
-  std::optional<change_place> last_;
+  std::string pipeline_;
+  std::optional<change_place> last_; ///< where the last line stands
+  std::optional<position> told_;     ///< what is in, as the last line says
+  std::optional<position> reached_;  ///< what is in
 };
 
 } // namespace weir

@@ -179,6 +179,51 @@ TEST_CASE("a state that is damaged, newer or another pipeline's") {
   CHECK(here.lines_in("audit.jsonl") == 3);
 }
 
+TEST_CASE("a log of changes that lacks what was confirmed") {
+  const pipeline_fixture here;
+  here.put_changes(3);
+  here.configure_lines();
+  REQUIRE(here.run()->wait() == exited(0));
+  const auto log = here / "audit.jsonl";
+  const auto sound = content_of(log);
+  const auto shorter = sound.substr(0, sound.rfind('\n', sound.size() - 2) + 1);
+  put(log, shorter);
+  const auto refused = here.run();
+  CHECK(refused->wait() == exited(1));
+  INFO(refused->errors());
+  CHECK(refused->errors().find("the destination holds less than was confirmed to the source") != std::string::npos);
+  CHECK(content_of(log) == shorter);
+
+  SUBCASE("everything is read again from a new state") {
+    std::filesystem::remove_all(here / "state");
+    REQUIRE(here.run()->wait() == exited(0));
+    CHECK(content_of(log) == sound);
+  }
+  SUBCASE("a new log begins with what comes next") {
+    std::filesystem::rename(log, here / "audit.1.jsonl");
+    here.put_changes(4);
+    REQUIRE(here.run()->wait() == exited(0));
+    CHECK(here.lines_in("audit.jsonl") == 1);
+  }
+}
+
+TEST_CASE("a log of changes that is another pipeline's") {
+  const pipeline_fixture here;
+  here.put_changes(3);
+  here.configure_lines();
+  REQUIRE(here.run()->wait() == exited(0));
+  const auto theirs = content_of(here / "audit.jsonl");
+  auto text = content_of(here / "pipeline.toml");
+  text.replace(text.find("\"p\""), 3, "\"q\"");
+  text.replace(text.find("\"state\""), 7, "\"other\"");
+  here.configure(text);
+  const auto said = refusal(here);
+  INFO(said);
+  CHECK(
+    said.starts_with("pipeline.toml:9:8: sink[0].path: " + (here / "audit.jsonl").native() + " is the log of the pipeline p"));
+  CHECK(content_of(here / "audit.jsonl") == theirs);
+}
+
 TEST_CASE("a state directory that can't be") {
   const pipeline_fixture here;
   here.put_changes(1);

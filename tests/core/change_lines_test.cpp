@@ -1,6 +1,8 @@
 #include <weir/batch_parts.hpp>
 #include <weir/change_lines.hpp>
+#include <weir/resume_point.hpp>
 
+#include "log_lines.hpp"
 #include "seeds.hpp"
 
 #include <doctest/doctest.h>
@@ -102,21 +104,26 @@ TEST_CASE("the lines do not depend on where batches end, nor on how often change
       // The same, but again and again the writer is made anew from the last line, and the source starts over from some
       // transaction before it.
       std::string log;
-      std::optional<weir::change_place> last;
+      std::optional<weir::log_line> last;
       for (int round = 0; round < 6; ++round) {
         std::size_t first = 0;
-        while (last && first < told.transactions.size()
-               && told.transactions[first].at < position{last->epoch, last->seq, {}, 0, true})
+        while (last && first < told.transactions.size() && told.transactions[first].at < last->at)
           ++first;
         first -= random.below(first + 1);
         const auto batches = told.batches_from(first, random);
-        change_lines lines{change_lines::repeats::skip, last};
+        change_lines lines{change_lines::repeats::skip};
+        lines.go_on(last);
         const auto count = round == 5 ? batches.size() : random.below(batches.size() + 1);
         for (std::size_t index = 0; index < count; ++index)
           REQUIRE(lines.append(log, batches[index]));
-        last = lines.last();
+        if (random.chance(50)) {
+          lines.append_position(log);
+          REQUIRE((count == 0 || !weir::lacks(core_tests::last_line_of(log)->at, batches[count - 1].at)));
+        }
+        last = core_tests::last_line_of(log);
+        REQUIRE((!last || lines.last() == last->place));
       }
-      REQUIRE(log == expected);
+      REQUIRE(core_tests::without_positions(log) == expected);
     }
   }
 }
@@ -130,7 +137,7 @@ TEST_CASE("an epoch is told once, when it begins behind an older one") {
   REQUIRE(lines.append(out, batch_of({1, 2, {}, 0, true}, {change_of(1)})));
   out.clear();
   REQUIRE(lines.append(out, empty(2, 0)));
-  CHECK(out == "{\"epoch\":2,\"seq\":0,\"event\":\"epoch\",\"stamp\":\"\"}\n");
+  CHECK(out == "{\"epoch\":2,\"seq\":0,\"event\":\"epoch\",\"stamp\":\"\",\"ends_transaction\":true}\n");
   CHECK(lines.last() == weir::change_place{2, 0, std::nullopt});
   out.clear();
   REQUIRE(lines.append(out, empty(2, 0)));

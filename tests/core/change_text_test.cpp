@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <string>
+#include <tuple>
 
 using namespace std::string_literals;
 using weir::envelope;
@@ -24,9 +25,10 @@ envelope upsert(std::string key, std::string payload) {
   return {"files", std::move(key), operation::upsert, std::move(payload), {}};
 }
 
-std::string line_of(const envelope& change, const position& at = {1, 12, {}, 0, true}, std::uint64_t index = 0) {
+std::string line_of(
+  const envelope& change, const position& at = {1, 12, {}, 0, true}, std::uint64_t index = 0, std::string_view pipeline = {}) {
   std::string line;
-  weir::append_change(line, at, index, change);
+  weir::append_change(line, at, index, change, pipeline);
   return line;
 }
 
@@ -67,24 +69,34 @@ TEST_CASE("the line of a change has the documented members in the documented ord
   const position at{1, 12, stamp_of("\x01\xAB"), 1'700'000'000'500'000'000, true};
   CHECK(
     line_of(upsert("README.md", R"({"mode":"100644"})"), at, 3)
-    == R"({"epoch":1,"seq":12,"index":3,"stamp":"01ab","time":"2023-11-14T22:13:20.500Z","collection":"files","key":"README.md","op":"upsert","payload":{"mode":"100644"}})"
+    == R"({"epoch":1,"seq":12,"index":3,"stamp":"01ab","time":"2023-11-14T22:13:20.500Z","collection":"files","key":"README.md","op":"upsert","payload":{"mode":"100644"},"ends_transaction":true})"
        "\n");
   CHECK(line_of({"files", "a", operation::erase, std::nullopt, {}})
-        == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection":"files","key":"a","op":"delete"})"
+        == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection":"files","key":"a","op":"delete","ends_transaction":true})"
            "\n");
   auto with_headers = upsert("a", "1");
   with_headers.headers = {{"trace", "7\n"}, {"x", ""}};
   CHECK(
     line_of(with_headers)
-    == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection":"files","key":"a","op":"upsert","payload":1,"headers":{"trace":"7\n","x":""}})"
+    == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection":"files","key":"a","op":"upsert","payload":1,"headers":{"trace":"7\n","x":""},"ends_transaction":true})"
        "\n");
   CHECK(
     line_of({"fi\xFFles", "\x80", operation::upsert, "not JSON", {}})
-    == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection_base64":"Zmn/bGVz","key_base64":"gA==","op":"upsert","payload_base64":"bm90IEpTT04="})"
+    == R"({"epoch":1,"seq":12,"index":0,"stamp":"","collection_base64":"Zmn/bGVz","key_base64":"gA==","op":"upsert","payload_base64":"bm90IEpTT04=","ends_transaction":true})"
+       "\n");
+  std::string owned;
+  weir::append_change(owned, {1, 12, {}, 0, false}, 0, {"files", "a", operation::erase, std::nullopt, {}}, "the \"first\"");
+  CHECK(
+    owned
+    == R"({"epoch":1,"seq":12,"index":0,"stamp":"","pipeline":"the \"first\"","collection":"files","key":"a","op":"delete"})"
        "\n");
   std::string event;
-  weir::append_epoch_event(event, {2, 7, stamp_of("x"), 0, true});
+  weir::append_event(event, weir::log_event::epoch, {2, 7, stamp_of("x"), 0, false});
   CHECK(event == "{\"epoch\":2,\"seq\":7,\"event\":\"epoch\",\"stamp\":\"78\"}\n");
+  event.clear();
+  weir::append_event(event, weir::log_event::position, {2, 7, stamp_of("x"), 0, true}, "p");
+  CHECK(
+    event == "{\"epoch\":2,\"seq\":7,\"event\":\"position\",\"stamp\":\"78\",\"pipeline\":\"p\",\"ends_transaction\":true}\n");
 }
 
 TEST_CASE("times are RFC 3339 with as many decimals as they need") {
@@ -109,10 +121,11 @@ TEST_CASE("what is written is read back byte for byte") {
       }
       if (random.chance(30))
         change.headers = {{"name", "value\n"}, {"", "\xC3\xA9"}};
-      const position at{
-        random.next(), random.next(), stamp_of(random_bytes(random, 3)), static_cast<std::int64_t>(random.next()), true};
+      const position at{random.next(), random.next(), stamp_of(random_bytes(random, 3)),
+        static_cast<std::int64_t>(random.next()), random.chance(50)};
       const auto index = random.next();
-      const auto line = line_of(change, at, index);
+      const std::string pipeline{random.chance(50) ? "p\"1\n" : ""};
+      const auto line = line_of(change, at, index, pipeline);
       REQUIRE(line.find('\n') == line.size() - 1);
       const auto read = read_change(line);
       REQUIRE(read.change);
@@ -121,7 +134,10 @@ TEST_CASE("what is written is read back byte for byte") {
       const auto logged = read_log_line(std::string_view{line}.substr(0, line.size() - 1));
       REQUIRE(logged);
       REQUIRE(logged->place == weir::change_place{at.epoch, at.seq, index});
-      REQUIRE(logged->stamp == at.stamp);
+      REQUIRE(logged->at == at);
+      REQUIRE(logged->at.stamp == at.stamp);
+      REQUIRE(logged->at.ends_transaction == at.ends_transaction);
+      REQUIRE(logged->pipeline == pipeline);
     }
   }
 }
@@ -133,21 +149,28 @@ TEST_CASE("a line that is broken off anywhere is no line of a log") {
       REQUIRE_FALSE(read_log_line(std::string_view{whole}.substr(0, size)));
     REQUIRE(read_log_line(std::string_view{whole}.substr(0, whole.size() - 1)));
   }
-  std::string event;
-  weir::append_epoch_event(event, {2, 7, {}, 1, true});
-  for (std::size_t size = 0; size < event.size() - 1; ++size)
-    REQUIRE_FALSE(read_log_line(std::string_view{event}.substr(0, size)));
-  const auto read = read_log_line(std::string_view{event}.substr(0, event.size() - 1));
-  REQUIRE(read);
-  CHECK(read->place == weir::change_place{2, 7, std::nullopt});
+  constexpr auto behind_all = std::numeric_limits<std::uint64_t>::max();
+  using index = std::optional<std::uint64_t>;
+  for (const auto& [what, ends, place] :
+    {std::tuple{weir::log_event::epoch, true, index{}}, {weir::log_event::epoch, false, index{}},
+      {weir::log_event::position, true, index{behind_all}}, {weir::log_event::position, false, index{}}}) {
+    std::string event;
+    weir::append_event(event, what, {2, 7, {}, 1, ends});
+    for (std::size_t size = 0; size < event.size() - 1; ++size)
+      REQUIRE_FALSE(read_log_line(std::string_view{event}.substr(0, size)));
+    const auto read = read_log_line(std::string_view{event}.substr(0, event.size() - 1));
+    REQUIRE(read);
+    CHECK(read->place == weir::change_place{2, 7, place});
+    CHECK(read->at.ends_transaction == ends);
+  }
 }
 
 TEST_CASE("lines of something else are no lines of a log") {
-  for (const auto* line :
-    {"", "{}", R"({"level":"info"})", R"({"epoch":1})", R"({"epoch":1,"seq":2})", R"({"epoch":-1,"seq":2,"index":0})",
-      R"({"epoch":1,"seq":2,"index":0} )", R"({"epoch":1,"seq":2,"index":0,"event":"epoch"})",
-      R"({"epoch":1,"seq":2.5,"index":0})", R"({"epoch":1,"seq":2,"index":0,"stamp":"abc"})",
-      R"({"epoch":1,"seq":2,"index":0,"stamp":"zz"})", R"({"seq":2,"epoch":1,"index":0})"})
+  for (const auto* line : {"", "{}", R"({"level":"info"})", R"({"epoch":1})", R"({"epoch":1,"seq":2})",
+         R"({"epoch":-1,"seq":2,"index":0})", R"({"epoch":1,"seq":2,"index":0} )",
+         R"({"epoch":1,"seq":2,"index":0,"event":"epoch"})", R"({"epoch":1,"seq":2.5,"index":0})",
+         R"({"epoch":1,"seq":2,"index":0,"stamp":"abc"})", R"({"epoch":1,"seq":2,"index":0,"stamp":"zz"})",
+         R"({"epoch":1,"seq":2,"event":"other"})", R"({"epoch":1,"seq":2,"event":1})", R"({"seq":2,"epoch":1,"index":0})"})
     CHECK_MESSAGE(!read_log_line(line), line);
 }
 
@@ -182,7 +205,7 @@ TEST_CASE("blank lines and events carry no change") {
   CHECK(fault_of("") == "no change");
   CHECK(fault_of(" \t\r\n") == "no change");
   CHECK(fault_of(R"({"epoch":2,"seq":7,"event":"epoch","stamp":""})") == "no change");
-  CHECK(fault_of(R"({"event":"x","collection":"c","key":"a","op":"delete"})") == "a change");
+  CHECK(fault_of(R"({"event":"x","collection":"c","key":"a","op":"delete","ends_transaction":true})") == "a change");
 }
 
 TEST_CASE("a bad line says what was expected and where") {

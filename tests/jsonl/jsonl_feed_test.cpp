@@ -580,7 +580,7 @@ TEST_CASE("what the sink wrote, the source reads, byte for byte") {
         items.emplace_back(live(at(seq < 20 ? 1 : 2, seq), {std::move(change)}));
       }
       std::filesystem::remove(path);
-      weir::jsonl_log log{path};
+      weir::jsonl_log log{{path}};
       REQUIRE(log.open());
       REQUIRE(log.write(items));
       REQUIRE(log.flush());

@@ -62,7 +62,7 @@ TEST_CASE("lines come out of a coroutine, and a reader that has gone is a failur
   REQUIRE(got > 0);
   CHECK(std::string(bytes.data(), static_cast<std::size_t>(got))
         == "{\"epoch\":1,\"seq\":1,\"index\":0,\"stamp\":\"\",\"collection\":\"c\",\"key\":\"a\",\"op\":\"upsert\",\"payload\":"
-           "1}\n");
+           "1,\"ends_transaction\":true}\n");
   ::close(ends[0]);
   const auto failed = weir::sync_wait(actors.system, &put, sink, items);
   REQUIRE_FALSE(failed.has_value());

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace weir {
@@ -21,10 +22,15 @@ class worker;
 /// seq, index). It is a log: it wants no backfill, and snapshot batches and markers that reach it all the same are passed over,
 /// because they say what is, not what changed.
 ///
+/// The last line always says up to where the log is complete: where the newest transactions changed nothing, each flush()
+/// writes one line that says so. Therefore a log that was cut, or put back from an older copy, is noticed. A file without lines
+/// is a new log, which begins with what comes next.
+///
 /// The file is only ever appended to, so a reader may follow it; it is cut only where a line was broken off or not yet
 /// acknowledged. A file that was moved away while it was open is written to until the next open().
 struct jsonl_sink_options {
   std::filesystem::path path = {};
+  std::string pipeline = {}; ///< whose log this is, as every line says: another pipeline's is refused
 };
 
 class jsonl_sink final : public sink {
@@ -32,9 +38,8 @@ public:
   explicit jsonl_sink(jsonl_sink_options options);
   ~jsonl_sink() override;
 
-  /// Fails with not_found (the directory), permission_denied, invalid_argument (no regular file), in_use, wrong_owner (a file
-  /// of something else), corrupt, storage_full or io_failed. The state's position says which change the last line holds, and so
-  /// never that its transaction is complete.
+  /// Fails with not_found (the directory), permission_denied, invalid_argument (no regular file), in_use, wrong_owner (another
+  /// pipeline's log, or a file of something else), corrupt, storage_full or io_failed.
   task<result<sink_state>> open(self me) override;
 
   /// After storage_full, or any failure, the file ends where the last flush() left it.
