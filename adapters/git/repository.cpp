@@ -1,5 +1,7 @@
 #include "repository.hpp"
 
+#include "git_directory.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -103,6 +105,8 @@ result<void> repository::check_directory() const {
     if (end.standard_error.find("dubious ownership") != std::string::npos)
       return error{errc::permission_denied, "git does not trust the owner of " + path_ + "; add it to safe.directory",
         {{"repository", path_}, {"stderr", in_one_line(end.standard_error)}}};
+    if (auto readable = check_git_directory(path_); !readable)
+      return readable;
     return error{errc::not_a_repository, path_ + " is not a Git repository",
       {{"repository", path_}, {"stderr", in_one_line(end.standard_error)}}};
   }
@@ -114,6 +118,8 @@ result<void> repository::check_directory() const {
   const auto real_path = std::filesystem::canonical(path_, failure).string();
   if (output.starts_with(outside) && output.substr(outside.size()) == real_path + "\n")
     return success();
+  if (auto readable = check_git_directory(path_); !readable)
+    return readable;
   return error{errc::not_a_repository, path_ + " lies inside of a Git repository and is not its top", {{"repository", path_}}};
 }
 
@@ -179,6 +185,9 @@ result<std::string> repository::head() const {
   if (!asked)
     return std::move(asked).error();
   const auto& [output, end] = asked.value();
+  if (end.exit_status != 0)
+    if (auto readable = check_git_directory(path_); !readable)
+      return std::move(readable).error();
   if (end.exit_status == 1)
     return error{errc::not_found, "the repository " + path_ + " has no commit " + ref_, {{"ref", ref_}, {"repository", path_}}};
   if (end.exit_status != 0)
@@ -191,6 +200,9 @@ result<bool> repository::has_commit(const std::string& commit) const {
   if (!asked)
     return std::move(asked).error();
   const auto& end = asked.value().end;
+  if (end.exit_status != 0)
+    if (auto readable = check_git_directory(path_); !readable)
+      return std::move(readable).error();
   if (end.exit_status > 1)
     return failure_of(end);
   return end.exit_status == 0;

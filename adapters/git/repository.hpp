@@ -23,9 +23,11 @@ public:
   /// `repository` or `program`), not_a_repository, permission_denied. `interrupted` outlives the repository.
   static result<repository> open(const git_options& options, const interruption& interrupted);
 
-  /// The commit that the ref names now; not_found (fact `ref`) where there is none.
+  /// The commit that the ref names now; not_found (fact `ref`) where there is none, permission_denied where a part of git's
+  /// directory can't be read.
   result<std::string> head() const;
 
+  /// Fails with permission_denied where it has none of that name and a part of git's directory can't be read.
   result<bool> has_commit(const std::string& commit) const;
 
   /// How many commits the first-parent line from the root to this one has.

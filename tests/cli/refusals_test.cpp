@@ -96,6 +96,17 @@ TEST_CASE("a directory that is no repository") {
   CHECK(std::ranges::count(said, '\n') == 1);
 }
 
+TEST_CASE("a repository whose own files are elsewhere and not there") {
+  const pipeline_fixture here;
+  here.configure(git_pipeline);
+  std::filesystem::create_directory(here / "repository");
+  put(here / "repository/.git", "gitdir: ../moved\n");
+  CHECK(refusal(here)
+        == "pipeline.toml:5:14: source.repository: the file " + (here / "repository/.git").native() + " names the directory "
+             + (here / "repository/../moved").native()
+             + ", which does not exist; expected the path of a Git repository that can be read\n");
+}
+
 TEST_CASE("a ref that is not there") {
   const pipeline_fixture here;
   here.git({"commit", "--quiet", "--allow-empty", "--message=first"});

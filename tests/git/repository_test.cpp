@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
+#include <grp.h>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace git_tests;
@@ -21,6 +25,47 @@ weir::error refusal_of(const weir::git_options& options) {
   REQUIRE_FALSE(history.reader);
   CHECK(history.reader.error() == checked.error());
   return checked.error();
+}
+
+constexpr uid_t nobody = 65534;
+
+/// What a check says of the repository in a process without root's rights: "" when nothing is wrong, "?" where there can't be
+/// such a process.
+std::string said_without_rights(const weir::git_options& options) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const auto child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool dropped =
+      ::geteuid() != 0
+      || (::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 && ::setresuid(nobody, nobody, nobody) == 0);
+    std::string said{"?"};
+    if (dropped) {
+      const auto checked = weir::check(options);
+      said = checked ? "" : std::string{name_of(checked.error().code())} + ": " + checked.error().sentence();
+    }
+    ::_exit(::write(ends[1], said.data(), said.size()) < 0 ? 1 : 0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  std::array<char, 4096> piece{};
+  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) > 0;)
+    said.append(piece.data(), static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  return said;
+}
+
+/// Gives everything in the directory to nobody, where root runs the test: git reads what belongs to who asks.
+void give_away(const std::filesystem::path& directory) {
+  if (::geteuid() != 0)
+    return;
+  REQUIRE(::lchown(directory.c_str(), nobody, nobody) == 0);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{directory})
+    REQUIRE(::lchown(entry.path().c_str(), nobody, nobody) == 0);
 }
 
 } // namespace
@@ -97,6 +142,59 @@ TEST_CASE("a repository is a working tree's top, a bare one or a .git, and not w
   CHECK(refusal_of(options_for(directory / "tree with\nline" / "d")) == errc::not_a_repository);
   CHECK(refusal_of(options_for(directory / "tree with\nline" / ".git" / "refs")) == errc::not_a_repository);
   CHECK(refusal_of(options_for(directory / "bare" / "refs")) == errc::not_a_repository);
+}
+
+TEST_CASE("a part of git's directory that can't be read is named, and is not called missing") {
+  scratch_directory directory;
+  const changed_environment home{"HOME", directory.path().string()};
+  small_repository repository{directory / "bare"};
+  repository.commit({{"d/a", "100644", "1"}});
+  git(directory.path(), {"clone", "--quiet", "bare", "tree"});
+  git(directory / "tree", {"worktree", "add", "--quiet", "../linked"});
+  git(directory / "tree", {"pack-refs", "--all"});
+  const auto main = git_line(directory / "bare", {"rev-parse", "main"});
+  give_away(directory.path());
+  const auto said_of = [&](std::string_view path) { return said_without_rights(options_for(directory / path)); };
+  if (said_of("tree") == "?") {
+    std::puts("SKIP a part of git's directory that can't be read: root can't drop its rights here");
+    return;
+  }
+  for (const auto* sound : {"bare", "tree", "linked"})
+    CHECK(said_of(sound) == "");
+
+  const auto without = [&](std::string_view unreadable, std::string_view asked) {
+    const auto path = directory / unreadable;
+    const auto before = std::filesystem::status(path).permissions();
+    std::filesystem::permissions(path, std::filesystem::perms::none);
+    const auto said = said_of(asked);
+    std::filesystem::permissions(path, before);
+    const auto* kind = std::filesystem::is_directory(path) ? "directory " : "file ";
+    CHECK(said == std::string{"permission_denied: git's "} + kind + path.string() + " can't be read");
+  };
+  for (const auto* part : {"", "/HEAD", "/config", "/objects", "/refs", "/packed-refs"})
+    without(std::string{"tree/.git"} + part, "tree");
+  without("tree/.git/worktrees/linked", "linked");
+  without("linked/.git", "linked");
+  for (const auto* part : {"/HEAD", "/config", "/objects", "/refs", "/refs/heads", "/refs/heads/main"})
+    without(std::string{"bare"} + part, "bare");
+  without("bare/objects/" + main.substr(0, 2), "bare");
+  without("bare/objects/" + main.substr(0, 2) + "/" + main.substr(2), "bare");
+
+  // Also where git finds another repository, around this one.
+  git(directory.path(), {"init", "--quiet", "."});
+  give_away(directory / ".git");
+  without("tree/.git", "tree");
+}
+
+TEST_CASE("a file .git that names a directory which is not there") {
+  scratch_directory directory;
+  std::ofstream{directory / ".git"} << "gitdir: /no/such/directory\n";
+  const auto refused = refusal_of(options_for(directory.path()));
+  CHECK(refused == errc::not_a_repository);
+  CHECK(refused.sentence()
+        == "the file " + (directory / ".git").string() + " names the directory /no/such/directory, which does not exist");
+  std::ofstream{directory / ".git"} << "something else\n";
+  CHECK(refusal_of(options_for(directory.path())).sentence() == directory.path().string() + " is not a Git repository");
 }
 
 TEST_CASE("git's distrust of a directory's owner is told, and the user's trust in it counts") {
