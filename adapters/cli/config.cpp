@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 
 namespace weir::cli {
 
@@ -109,17 +108,6 @@ std::vector<sink_config> read_sinks(
     sinks.push_back(read_sink(reader, directory));
   }
   return sinks;
-}
-
-/// In the order of the file; those of one place in the order in which they were found.
-config_errors in_order(config_errors found) {
-  std::multimap<location, config_error> sorted;
-  for (auto& one : found)
-    sorted.emplace(one.where, std::move(one));
-  config_errors ordered;
-  for (auto& [where, one] : sorted)
-    ordered.push_back(std::move(one));
-  return ordered;
 }
 
 config read_root(const toml::table& root, const std::filesystem::path& directory, reading_notes& notes) {

@@ -3,6 +3,8 @@
 #include <weir/cli/plain_text.hpp>
 #include <weir/cli/units.hpp>
 
+#include "shared_files.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,14 +27,6 @@ bool is_sound(const reading_notes& notes, std::string_view key) {
 void fail(reading_notes& notes, std::string key, std::string wrong, std::string expected) {
   const auto where = place_of(notes, key);
   notes.errors.push_back({where, std::move(key), std::move(wrong), std::move(expected)});
-}
-
-const std::filesystem::path* path_of(const sink_config& sink) {
-  if (const auto* sqlite = std::get_if<sqlite_sink_options>(&sink.to))
-    return &sqlite->path;
-  if (const auto* jsonl = std::get_if<jsonl_sink_options>(&sink.to))
-    return &jsonl->path;
-  return nullptr;
 }
 
 /// A batch must fit in a lane, and a lane in the budget. What the file does not give makes room for what it gives.
@@ -83,35 +77,6 @@ void check_names(const config& read, reading_notes& notes) {
   }
 }
 
-bool lies_in(const std::filesystem::path& path, const std::filesystem::path& directory) {
-  const auto inner = path.lexically_normal();
-  const auto outer = (directory / "").lexically_normal(); // ends with an empty name, whether it was given with a slash or not
-  return !directory.empty() && std::distance(inner.begin(), inner.end()) >= std::distance(outer.begin(), outer.end())
-         && std::equal(outer.begin(), std::prev(outer.end()), inner.begin());
-}
-
-void check_files(const config& read, reading_notes& notes) {
-  std::map<std::filesystem::path, std::size_t> written;
-  const auto* jsonl = std::get_if<jsonl_source_options>(&read.source.from);
-  for (std::size_t index = 0; index < read.sinks.size(); ++index) {
-    const auto* path = path_of(read.sinks[index]);
-    if (path == nullptr || path->empty())
-      continue;
-    if (jsonl != nullptr && jsonl->path == *path)
-      fail(
-        notes, path_of_sink(index) + ".path", in_quotes(path->native()) + " is the file that the source reads", "another file");
-    if (lies_in(*path, read.state))
-      fail(notes, path_of_sink(index) + ".path",
-        in_quotes(path->native()) + " lies in the state directory, which is the program's own", "a file somewhere else");
-    const auto [first, is_new] = written.emplace(*path, index);
-    if (!is_new)
-      fail(notes, path_of_sink(index) + ".path",
-        fmt::format("{} is written by the sink in line {} already", in_quotes(path->native()),
-          place_of(notes, path_of_sink(first->second)).line),
-        "a file of its own for each sink");
-  }
-}
-
 void check_standard_output(const config& read, reading_notes& notes) {
   std::optional<std::size_t> first;
   for (std::size_t index = 0; index < read.sinks.size(); ++index) {
@@ -136,7 +101,8 @@ void cross_check(config& read, reading_notes& notes) {
   check_bounds(read, notes);
   check_source(read, notes);
   check_names(read, notes);
-  check_files(read, notes);
+  for (auto& one : compare_paths(read, notes.places))
+    notes.errors.push_back(std::move(one));
   check_standard_output(read, notes);
 }
 

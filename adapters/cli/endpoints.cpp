@@ -1,9 +1,12 @@
 #include <weir/cli/endpoints.hpp>
 
 #include "cross_check.hpp"
+#include "shared_files.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 
 namespace weir::cli {
@@ -142,10 +145,15 @@ config_errors check_source(const config& from) {
 
 config_errors check_endpoints(const config& from) {
   auto errors = check_source(from);
-  for (std::size_t index = 0; index < from.sinks.size(); ++index)
+  auto shared = compare_files(from);
+  for (std::size_t index = 0; index < from.sinks.size(); ++index) {
+    if (std::ranges::find(shared, path_of_sink(index) + ".path", &config_error::key) != shared.end())
+      continue; // whatever that file is, it is not this sink's
     if (const auto checked = check_sink(from, from.sinks[index]); !checked)
       errors.push_back(sink_error(from, index, checked.error()));
-  return errors;
+  }
+  std::ranges::move(shared, std::back_inserter(errors));
+  return in_order(std::move(errors));
 }
 
 std::string described_source(const config& from) {

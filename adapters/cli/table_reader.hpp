@@ -14,7 +14,7 @@ namespace weir::cli {
 /// What reading a configuration leaves behind besides the values.
 struct reading_notes {
   config_errors errors;
-  std::map<std::string, location, std::less<>> places;
+  key_places places;
 };
 
 /// Reads the keys of one TOML table by name and kind. Whatever is missing or wrong goes to the notes, with its place, and

@@ -1,9 +1,12 @@
+#include <weir/cli/files.hpp>
+
 #include "pipeline_fixture.hpp"
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fcntl.h>
 #include <string>
 #include <sys/mount.h>
 #include <vector>
@@ -128,6 +131,76 @@ TEST_CASE("a file of changes that is not there, and sinks that can't be written,
   CHECK(said.find("\npipeline.toml:9:8: sink[0].path: ") != std::string::npos);
   CHECK(said.find("\npipeline.toml:13:8: sink[1].path: ") != std::string::npos);
   CHECK(std::ranges::count(said, '\n') == 3);
+}
+
+TEST_CASE("one file by several names") {
+  const pipeline_fixture here;
+  here.put_changes(1);
+  const auto with_sinks = [&](std::string_view first, std::string_view second) {
+    std::string text{"name = \"p\"\nstate = \"state\"\n[source]\ntype = \"jsonl\"\npath = \"changes.jsonl\"\n"};
+    text.append("[[sink]]\nname = \"a\"\ntype = \"jsonl\"\npath = \"").append(first).append("\"\n");
+    text.append("[[sink]]\nname = \"b\"\ntype = \"sqlite\"\npath = \"").append(second).append("\"\n");
+    here.configure(text);
+  };
+  const auto path_in_quotes = [&](std::string_view name) { return "\"" + (here / name).native() + "\""; };
+  const auto written_already = "pipeline.toml:13:8: sink[1].path: " + path_in_quotes("b")
+                               + " is written by the sink in line 6 already; expected a file of its own for each sink\n";
+
+  SUBCASE("the source's file") {
+    std::filesystem::create_hard_link(here / "changes.jsonl", here / "a");
+    std::filesystem::create_symlink("a", here / "b");
+    with_sinks("a", "b");
+    CHECK(refusal(here)
+          == "pipeline.toml:9:8: sink[0].path: " + path_in_quotes("a")
+               + " is the file that the source reads; expected another file\n"
+                 "pipeline.toml:13:8: sink[1].path: "
+               + path_in_quotes("b") + " is the file that the source reads; expected another file\n" + written_already);
+  }
+  SUBCASE("a hard link") {
+    put(here / "a", "");
+    std::filesystem::create_hard_link(here / "a", here / "b");
+    with_sinks("a", "b");
+    CHECK(refusal(here) == written_already);
+  }
+  SUBCASE("a symbolic link") {
+    put(here / "a", "");
+    std::filesystem::create_symlink("a", here / "b");
+    with_sinks("a", "b");
+    CHECK(refusal(here) == written_already);
+  }
+  SUBCASE("a symbolic link to what is not there yet") {
+    std::filesystem::create_directory(here / "d");
+    std::filesystem::create_directory_symlink("d", here / "e");
+    std::filesystem::create_symlink("e/a", here / "b");
+    with_sinks("d/a", "b");
+    CHECK(refusal(here) == written_already);
+  }
+  SUBCASE("the state directory") {
+    std::filesystem::create_directory(here / "state");
+    std::filesystem::create_directory_symlink("state", here / "a");
+    with_sinks("c", "a/b");
+    CHECK(refusal(here)
+          == "pipeline.toml:13:8: sink[1].path: " + path_in_quotes("a/b")
+               + " lies in the state directory, which is the program's own; expected a file somewhere else\n");
+  }
+  SUBCASE("standard input") {
+    with_sinks("a", "b");
+    put(here / "a", "");
+    auto text = content_of(here / "pipeline.toml");
+    text.replace(text.find("changes.jsonl"), 13, "-");
+    here.configure(text);
+    const weir::posix::file_descriptor input{::open((here / "a").c_str(), O_RDONLY | O_CLOEXEC)};
+    const auto refused = here.start({"check", "pipeline.toml"}, {.input = input.number()});
+    CHECK(refused->wait() == exited(2));
+    CHECK(refused->errors().find("sink[0].path: " + path_in_quotes("a") + " is the file that the source reads")
+          != std::string::npos);
+  }
+  SUBCASE("files of the same content") {
+    put(here / "a", "");
+    put(here / "b", "");
+    with_sinks("a", "b");
+    CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+  }
 }
 
 TEST_CASE("a collection that can't be a table is told at its own key") {

@@ -37,6 +37,9 @@ struct sink_config {
   sink_policy policy = {};
 };
 
+/// Where a file gives each key ("source.path", "sink[1].path") and each table ("source", "sink[1]").
+using key_places = std::map<std::string, location, std::less<>>;
+
 /// One pipeline, as its file describes it. No path in it was checked against the file system.
 struct config {
   std::string name;
@@ -45,9 +48,7 @@ struct config {
   stream_config stream;
   std::vector<sink_config> sinks; ///< in the order of the file, one at least
   scheduler_settings scheduler;
-
-  /// Where the file gives each key ("source.path", "sink[1].path") and each table ("source", "sink[1]").
-  std::map<std::string, location, std::less<>> places;
+  key_places places;
 
   /// Where the file gives the key; if it does not, where it gives the table that would hold it.
   location where(std::string_view key) const;

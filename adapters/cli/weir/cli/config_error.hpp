@@ -40,4 +40,7 @@ std::string to_string(const config_error& one, std::string_view file);
 /// One line for each of the errors.
 std::string to_string(const config_errors& all, std::string_view file);
 
+/// In the order of the file; those of one place in the order in which they were found.
+config_errors in_order(config_errors found);
+
 } // namespace weir::cli

@@ -1,0 +1,110 @@
+#include "shared_files.hpp"
+
+#include <weir/cli/plain_text.hpp>
+
+#include "cross_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace weir::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct comparison {
+  bool (*are_same)(const fs::path& left, const fs::path& right);
+  bool (*lies_in)(const fs::path& path, const fs::path& directory);
+};
+
+bool are_equal(const fs::path& left, const fs::path& right) {
+  return left == right;
+}
+
+bool begins_with(const fs::path& path, const fs::path& directory) {
+  const auto inner = path.lexically_normal();
+  const auto outer = (directory / "").lexically_normal(); // ends with an empty name, whether it was given with a slash or not
+  return !directory.empty() && std::distance(inner.begin(), inner.end()) >= std::distance(outer.begin(), outer.end())
+         && std::equal(outer.begin(), std::prev(outer.end()), inner.begin());
+}
+
+/// The file that is written when the path is, also where that is behind a symbolic link and not there yet.
+fs::path target_of(fs::path path) {
+  constexpr int most_links = 40; // as many as Linux follows
+  std::error_code failure;
+  for (int links = 0; links < most_links && fs::is_symlink(fs::symlink_status(path, failure)); ++links)
+    path = path.parent_path() / fs::read_symlink(path, failure);
+  auto real = fs::weakly_canonical(path, failure);
+  return failure ? path : real;
+}
+
+bool are_one_file(const fs::path& left, const fs::path& right) {
+  std::error_code failure;
+  return fs::equivalent(left, right, failure) || target_of(left) == target_of(right);
+}
+
+bool lies_really_in(const fs::path& path, const fs::path& directory) {
+  return begins_with(target_of(path), target_of(directory));
+}
+
+/// What the source reads; empty where that is not one file.
+fs::path path_of(const source_config& source) {
+  const auto* jsonl = std::get_if<jsonl_source_options>(&source.from);
+  if (jsonl == nullptr)
+    return {};
+  return jsonl->path == "-" ? "/dev/stdin" : jsonl->path;
+}
+
+/// What the sink writes; empty where that is not one file.
+fs::path path_of(const sink_config& sink) {
+  if (const auto* sqlite = std::get_if<sqlite_sink_options>(&sink.to))
+    return sqlite->path;
+  if (const auto* jsonl = std::get_if<jsonl_sink_options>(&sink.to))
+    return jsonl->path;
+  return {};
+}
+
+config_errors compare(const config& read, const key_places& places, const comparison& compared) {
+  config_errors errors;
+  const auto place_of = [&](const std::string& key) {
+    const auto found = places.find(key);
+    return found == places.end() ? location{} : found->second;
+  };
+  const auto is_one = [&](const fs::path& left, const fs::path& right) {
+    return !left.empty() && !right.empty() && compared.are_same(left, right);
+  };
+  const auto source = path_of(read.source);
+  for (std::size_t index = 0; index < read.sinks.size(); ++index) {
+    const auto path = path_of(read.sinks[index]);
+    const auto key = path_of_sink(index) + ".path";
+    const auto report = [&](std::string_view wrong, std::string expected) {
+      errors.push_back({place_of(key), key, fmt::format("{} {}", in_quotes(path.native()), wrong), std::move(expected)});
+    };
+    if (is_one(source, path))
+      report("is the file that the source reads", "another file");
+    if (!path.empty() && !read.state.empty() && compared.lies_in(path, read.state))
+      report("lies in the state directory, which is the program's own", "a file somewhere else");
+    const auto end = read.sinks.begin() + static_cast<std::ptrdiff_t>(index);
+    const auto first = std::find_if(read.sinks.begin(), end, [&](const auto& other) { return is_one(path_of(other), path); });
+    if (first != end)
+      report(fmt::format("is written by the sink in line {} already",
+               place_of(path_of_sink(static_cast<std::size_t>(first - read.sinks.begin()))).line),
+        "a file of its own for each sink");
+  }
+  return errors;
+}
+
+} // namespace
+
+config_errors compare_paths(const config& read, const key_places& places) {
+  return compare(read, places, {are_equal, begins_with});
+}
+
+config_errors compare_files(const config& read) {
+  return compare(read, read.places, {are_one_file, lies_really_in});
+}
+
+} // namespace weir::cli
