@@ -159,6 +159,24 @@ TEST_CASE("a default makes room for what is given") {
     CHECK(one.stream.bytes == 65'536);
     CHECK(one.source.max_bytes == 65'536);
   }
+  SUBCASE("a first wait longer than the longest makes that one as long") {
+    const auto one = with("backoff_min = \"2min\"\n");
+    CHECK(one.sinks[0].policy.first_pause == 2min);
+    CHECK(one.sinks[0].policy.longest_pause == 2min);
+  }
+  SUBCASE("a longest wait shorter than the first makes that one as short") {
+    const auto one = with("backoff_max = \"100ms\"\n");
+    CHECK(one.sinks[0].policy.first_pause == 100ms);
+    CHECK(one.sinks[0].policy.longest_pause == 100ms);
+  }
+  SUBCASE("waits that fit leave each other alone") {
+    const auto shorter = with("backoff_min = \"5s\"\n");
+    CHECK(shorter.sinks[0].policy.first_pause == 5s);
+    CHECK(shorter.sinks[0].policy.longest_pause == 60s);
+    const auto longer = with("backoff_max = \"5s\"\n");
+    CHECK(longer.sinks[0].policy.first_pause == 1s);
+    CHECK(longer.sinks[0].policy.longest_pause == 5s);
+  }
 }
 
 TEST_CASE("places say where a key stands, or the table that would hold it") {
