@@ -74,10 +74,15 @@ jsonl_source_options read_jsonl_source(table_reader& reader, const std::filesyst
 }
 
 void read_policy(table_reader& reader, sink_policy& policy) {
-  if (reader.choice("on_failure", policies) == "dead-letter")
+  const auto on_failure = reader.choice("on_failure", policies);
+  if (on_failure == "dead-letter")
     policy.on_failure = failure_policy::dead_letter;
-  if (const auto given = reader.number("dead_letter_after", 1, 1'000'000))
+  if (const auto given = reader.number("dead_letter_after", 1, 1'000'000)) {
     policy.failures_before_dead_letter = static_cast<std::uint32_t>(*given);
+    if (on_failure == "stop" || !reader.has("on_failure"))
+      reader.fail("dead_letter_after", "has no effect without on_failure = \"dead-letter\"",
+        "on_failure = \"dead-letter\" in the same table, or no dead_letter_after");
+  }
   constexpr auto shortest = std::chrono::milliseconds{1};
   constexpr auto longest = std::chrono::milliseconds{std::chrono::hours{24}};
   const auto least = reader.duration("backoff_min", shortest, longest);

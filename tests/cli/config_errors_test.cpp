@@ -168,6 +168,22 @@ TEST_CASE("bounds that contradict each other") {
            "such as \"16MiB\", from 4KiB to 64GiB\n");
 }
 
+TEST_CASE("a number of failures that nothing would count") {
+  constexpr std::string_view useless =
+    "sink[0].dead_letter_after: has no effect without on_failure = \"dead-letter\"; expected on_failure = \"dead-letter\" in "
+    "the same table, or no dead_letter_after\n";
+  CHECK(complaints(all({head, git, sink, "dead_letter_after = 3\n"})) == all({"p.toml:10:21: ", useless}));
+  CHECK(
+    complaints(all({head, git, sink, "dead_letter_after = 3\non_failure = \"stop\"\n"})) == all({"p.toml:10:21: ", useless}));
+  CHECK(complaints(all({head, git, sink, "dead_letter_after = 3\non_failure = \"dead-letter\"\n"})) == "");
+  // What was meant by a policy that is none is not guessed.
+  CHECK(complaints(all({head, git, sink, "dead_letter_after = 3\non_failure = \"dead-leter\"\n"}))
+        == "p.toml:11:14: sink[0].on_failure: \"dead-leter\" is not a choice here (did you mean \"dead-letter\"?); expected "
+           "\"stop\" or \"dead-letter\"\n");
+  CHECK(complaints(all({head, git, sink, "dead_letter_after = 0\n"}))
+        == "p.toml:10:21: sink[0].dead_letter_after: 0 is out of range; expected a whole number from 1 to 1000000\n");
+}
+
 TEST_CASE("sinks that would get in each other's way") {
   CHECK(complaints(all({head, git, sink, "[[sink]]\nname = \"a\"\ntype = \"stdout\"\n"}))
         == "p.toml:11:8: sink[1].name: \"a\" names the sink in line 6 already; expected a name of its own for each sink\n");
