@@ -51,8 +51,10 @@ config_error source_error(const config& from, const error& why) {
 }
 
 config_error sink_error(const config& from, std::size_t index, const error& why) {
-  if (!why.fact_of("collection").empty() && from.places.contains("source.collection"))
-    return at_key(from, "source.collection", why, "a name that every sink can take");
+  if (!why.fact_of("collection").empty() && from.places.contains("source.collection")) {
+    const auto expected = why.fact_of("expected");
+    return at_key(from, "source.collection", why, expected.empty() ? "a name that every sink can take" : std::string{expected});
+  }
   return at_key(from, path_of_sink(index) + ".path", why, "a file that this pipeline may create and write");
 }
 

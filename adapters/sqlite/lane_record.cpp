@@ -169,24 +169,29 @@ result<void> store_record(statement& prepared, const lane_record& record) {
 }
 
 result<void> check_collection_name(std::string_view name) {
-  std::string_view expected;
+  std::string_view wrong;
+  std::string_view expected = "another beginning";
   const auto begins_with = [&](std::string_view start) {
     const auto are_alike = [](char left, char right) { return (left | 0x20) == (right | 0x20); };
     return name.size() >= start.size() && std::equal(start.begin(), start.end(), name.begin(), are_alike);
   };
-  if (name.empty())
+  if (name.empty()) {
+    wrong = "it is empty";
     expected = "a name that is not empty";
-  else if (name.size() > longest_name)
+  } else if (name.size() > longest_name) {
+    wrong = "it is too long";
     expected = "a name of at most 255 bytes";
-  else if (!is_utf8(name) || name.find('\0') != std::string_view::npos)
+  } else if (!is_utf8(name) || name.find('\0') != std::string_view::npos) {
+    wrong = "it is not UTF-8, or holds a NUL byte";
     expected = "UTF-8 without NUL";
-  else if (begins_with("sqlite_"))
-    expected = "another beginning: sqlite_ is SQLite's own";
-  else if (begins_with("weir_"))
-    expected = "another beginning: weir_ is the sink's own";
-  else
+  } else if (begins_with("sqlite_")) {
+    wrong = "it begins with sqlite_, which is SQLite's own";
+  } else if (begins_with("weir_")) {
+    wrong = "it begins with weir_, which is the sink's own";
+  } else {
     return success();
-  return error{errc::invalid_argument, "a collection of this name can't be a table: expected " + std::string{expected},
+  }
+  return error{errc::invalid_argument, "a collection of this name can't be a table: " + std::string{wrong},
     {{"collection", std::string{name.substr(0, longest_name)}}, {"expected", std::string{expected}}}};
 }
 

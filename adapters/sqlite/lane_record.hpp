@@ -60,7 +60,7 @@ result<statement> prepare_store(database& opened);
 /// Fails with fenced when another has opened the database to write since.
 result<void> store_record(statement& prepared, const lane_record& record);
 
-/// Why a collection can't be a table: invalid_argument with the name in the facts.
+/// Why a collection can't be a table: invalid_argument (facts `collection` and `expected`).
 result<void> check_collection_name(std::string_view name);
 
 /// The collections that have a table, by the sink's own account.
