@@ -15,9 +15,20 @@ namespace weir::cli {
 
 namespace {
 
+std::string expected_instead_of(const configured& found) {
+  if (!found.read)
+    return "a TOML file of at most 64 KiB that can be read";
+  switch (found.failure->code()) {
+  case errc::wrong_owner: return "a directory that is this pipeline's alone";
+  case errc::corrupt:
+  case errc::unsupported: return "what this version of weir has written, or nothing yet";
+  default: return "a directory that can be read and written, or created";
+  }
+}
+
 /// A failure that has no place in the file, as a mistake, so that there is one kind of list.
 config_error placeless(const configured& found) {
-  config_error one{{}, {}, found.failure->sentence(), {}};
+  config_error one{{}, {}, found.failure->sentence(), expected_instead_of(found)};
   if (found.read) {
     one.where = found.read->where("state");
     one.key = "state";
@@ -45,7 +56,8 @@ exit_code check_pipeline(const arguments& given) {
   if (given.json)
     return print(check_to_json(file, found.read ? found.read->name : std::string{}, mistakes) + "\n", found.code);
   if (!mistakes.empty() && !found.read && found.failure)
-    write_all(STDERR_FILENO, fmt::format("weir: {}\n", printable(found.failure->sentence())));
+    write_all(
+      STDERR_FILENO, fmt::format("weir: {}; expected {}\n", printable(found.failure->sentence()), expected_instead_of(found)));
   else if (!mistakes.empty())
     write_all(STDERR_FILENO, to_string(mistakes, file));
   else if (!given.quiet)

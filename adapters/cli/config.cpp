@@ -4,6 +4,7 @@
 
 #include "config_tables.hpp"
 #include "cross_check.hpp"
+#include "syntax_error.hpp"
 
 #include <fmt/format.h>
 
@@ -54,27 +55,6 @@ std::optional<config_error> find_absurdity(std::string_view text) {
     ++here.line;
   }
   return std::nullopt;
-}
-
-/// "Error while parsing key-value pair: expected '='" becomes "not valid TOML: expected '=' (in a key-value pair)".
-config_error syntax_error(const toml::parse_error& failure) {
-  constexpr std::string_view prefix = "Error while parsing ";
-  std::string_view text = failure.description();
-  std::string_view part;
-  if (text.starts_with(prefix)) {
-    const auto colon = text.find(": ");
-    if (colon != std::string_view::npos) {
-      part = text.substr(prefix.size(), colon - prefix.size());
-      text.remove_prefix(colon + 2);
-    }
-  }
-  config_error one{location_of(failure.source().begin), {}, "not valid TOML: " + printable(text), {}};
-  if (!part.empty())
-    one.wrong += fmt::format(" (in the {})", part);
-  // By far the most common slip: a bare word, or a size without quotes.
-  if (part == "value" || part == "boolean" || part.ends_with("integer"))
-    one.expected = "a number, true or false, or text in quotes, such as \"16MiB\"";
-  return one;
 }
 
 std::vector<sink_config> read_sinks(
@@ -158,9 +138,9 @@ config_result<config> parse_config(std::string_view text, const std::filesystem:
   try {
     root = toml::parse(text, std::string_view{});
   } catch (const toml::parse_error& failure) {
-    return config_errors{syntax_error(failure)};
+    return config_errors{syntax_error(failure, text)};
   } catch (const std::exception& failure) {
-    return config_errors{{{}, {}, fmt::format("not readable as TOML: {}", failure.what()), {}}};
+    return config_errors{{{}, {}, fmt::format("not readable as TOML: {}", failure.what()), "valid TOML"}};
   }
   reading_notes notes;
   auto read = read_root(root, directory, notes);

@@ -13,10 +13,17 @@ constexpr std::string_view head = "name = \"n\"\nstate = \"s\"\n";
 constexpr std::string_view git = "[source]\ntype = \"git\"\nrepository = \".\"\n";
 constexpr std::string_view sink = "[[sink]]\nname = \"a\"\ntype = \"sqlite\"\npath = \"a.db\"\n";
 
-/// Everything that is wrong with the text, one line each, as the program prints it.
+/// Everything that is wrong with the text, one line each, as the program prints it. Each line says once what was expected.
 std::string complaints(const std::string& text) {
   const auto parsed = parse_config(text, "/d");
-  return parsed ? std::string{} : to_string(parsed.error(), "p.toml");
+  if (parsed)
+    return {};
+  for (const auto& one : parsed.error()) {
+    CHECK_MESSAGE(!one.expected.empty(), one.wrong);
+    const auto said = " " + one.wrong + " " + one.expected;
+    CHECK_MESSAGE(said.find(" expected ") == std::string::npos, said);
+  }
+  return to_string(parsed.error(), "p.toml");
 }
 
 std::string all(std::initializer_list<std::string_view> parts) {
@@ -40,14 +47,29 @@ TEST_CASE("an empty file says what is missing, all of it") {
 }
 
 TEST_CASE("syntax errors have their place and say what TOML wants") {
-  CHECK(complaints("name = \n") == "p.toml:1:8: not valid TOML: expected value, saw '\\n' (in the key-value pair)\n");
-  CHECK(complaints(all({head, "[source\n"})) == "p.toml:3:8: not valid TOML: expected ']', saw '\\n' (in the table header)\n");
+  CHECK(complaints(all({head, "[source\n"})) == "p.toml:3:8: not valid TOML: saw '\\n' (in the table header); expected ']'\n");
+  CHECK(complaints("name \"n\"\n") == "p.toml:1:6: not valid TOML: saw '\"' (in the key-value pair); expected '='\n");
   CHECK(complaints(all({head, "name = \"m\"\n"}))
-        == "p.toml:3:8: not valid TOML: cannot redefine existing string 'name' (in the key-value pair)\n");
+        == "p.toml:3:8: not valid TOML: cannot redefine existing string 'name' (in the key-value pair); expected each key and "
+           "each table once\n");
+  CHECK(complaints("name = \"a\\q\"\n")
+        == "p.toml:1:11: not valid TOML: unknown escape sequence '\\q' (in the string); expected \\\\ for a backslash\n");
+  CHECK(complaints("name = \"a")
+        == "p.toml:1:10: not valid TOML: encountered end-of-file (in the string); expected the rest of "
+           "the string\n");
+  CHECK(complaints("name = \"\xff\"")
+        == "p.toml:1:8: not valid TOML: Encountered invalid utf-8 sequence; expected text in UTF-8\n");
+  for (const auto* wrong :
+    {"= 1", "a", "a.", "a = \"\\ud800\"", "a = 'b\nc'", "a = \"\\u1\"", "a = \"\x01\"", "a = 2020-13-01", "a = 25:00:00",
+      "a = [1", "a = {b", "a = {b = 1,}", "a = -", "a = +x", "a = 1__0", "a = _1", "a = 1.", "a = 0x", "a = tru", "a = inf1",
+      "[a]\n[a]", "[[a]]\n[a]", "a = 1\na.b = 2", "a b = 1", "a = 1 b", "\"\"\"a\"\"\" = 1", "\x01", "a = 1\rb = 2"})
+    CHECK_MESSAGE(complaints(wrong).find("TOML: ") != std::string::npos, wrong);
 }
 
 TEST_CASE("what a fuzzer found") {
-  CHECK(complaints("name = na\nm") == "p.toml:1:10: not valid TOML: expected 'nan', saw 'na\\x0A' (in the floating-point)\n");
+  CHECK(complaints("name = na\nm")
+        == "p.toml:1:10: not valid TOML: saw 'na\\x0A' (in the floating-point); expected a number, true or false, or text in "
+           "quotes, such as \"16MiB\"\n");
   CHECK(complaints("a = 1\n[\n[b")
         == "p.toml:2:2: not valid TOML: a table without a name; expected a name after the bracket, such as [source]\n");
   CHECK(complaints("[[ ]]")
@@ -55,14 +77,31 @@ TEST_CASE("what a fuzzer found") {
 }
 
 TEST_CASE("what needs quotes is told so") {
-  CHECK(
-    complaints("name = quickstart\n")
-    == "p.toml:1:8: not valid TOML: could not determine value type (in the value); expected a number, true or false, or text "
-       "in quotes, such as \"16MiB\"\n");
-  CHECK(
-    complaints("[stream]\nbytes = 16MiB\n")
-    == "p.toml:2:11: not valid TOML: expected digit, saw 'M' (in the decimal integer); expected a number, true or false, or "
-       "text in quotes, such as \"16MiB\"\n");
+  constexpr std::string_view expected = "; expected a number, true or false, or text in quotes, such as \"16MiB\"\n";
+  CHECK(complaints("name = \n") == all({"p.toml:1:8: not valid TOML: saw '\\n' (in the key-value pair)", expected}));
+  CHECK(complaints("name = quickstart\n")
+        == all({"p.toml:1:8: not valid TOML: could not determine value type (in the value)", expected}));
+  CHECK(complaints("[stream]\nbytes = 16MiB\n")
+        == all({"p.toml:2:11: not valid TOML: saw 'M' (in the decimal integer)", expected}));
+  CHECK(complaints("[stream]\nbytes = 1.5MiB\n")
+        == all({"p.toml:2:12: not valid TOML: saw 'M' (in the floating-point)", expected}));
+}
+
+TEST_CASE("a number that no 64 bits hold is shown where it begins, with the limits") {
+  const auto complaint = [](std::string_view place, std::string_view number, std::string_view kind) {
+    return all({"p.toml:", place, ": not valid TOML: '", number, "' is not representable in 64 bits (in the ", kind,
+      " integer); expected a whole number from -9223372036854775808 to 9223372036854775807\n"});
+  };
+  CHECK(complaints("[stream]\nitems = 9223372036854775808") == complaint("2:9", "9223372036854775808", "decimal"));
+  CHECK(complaints("[stream]\nitems = -9223372036854775809 # few\n") == complaint("2:9", "9223372036854775809", "decimal"));
+  CHECK(complaints("a = 'ü'\nb = ['ü', +10_000_000_000_000_000_000, 2]\r\n")
+        == complaint("2:11", "10000000000000000000", "decimal"));
+  CHECK(complaints("\xEF\xBB\xBF"
+                   "a=0x10000000000000000\n")
+        == complaint("1:3", "0x10000000000000000", "hexadecimal"));
+  CHECK(complaints("a = 1e999\n").starts_with("p.toml:1:5: "));
+  CHECK(complaints("a = 007").starts_with("p.toml:1:5: "));
+  CHECK(complaints("a = " + std::string(500, '9')).starts_with("p.toml:1:5: "));
 }
 
 TEST_CASE("an unknown key comes with the nearest one that would be known") {

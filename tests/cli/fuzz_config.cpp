@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-// Any bytes are read as a configuration or refused, and what is refused says where, in the order of the file.
+// Any bytes are read as a configuration or refused, and what is refused says where and what was expected, in the order of
+// the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace weir::cli;
   const std::string_view text{reinterpret_cast<const char*>(bytes), size};
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     std::abort();
   location last{0, 0};
   for (const auto& one : parsed.error()) {
-    if (one.where < last || one.wrong.empty() || to_string(one, "f").find('\n') != std::string::npos)
+    if (one.where < last || one.wrong.empty() || one.expected.empty() || to_string(one, "f").find('\n') != std::string::npos)
       std::abort();
     last = one.where;
   }

@@ -24,6 +24,18 @@ std::vector<std::string> listing(const std::filesystem::path& directory) {
   return names;
 }
 
+/// Whether every mistake of those lines says once what was expected.
+bool say_what_was_expected(const std::string& lines) {
+  constexpr std::string_view expected = "expected ";
+  for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
+    const auto line = std::string_view{lines}.substr(at, end - at);
+    const auto first = line.find(expected);
+    if (line.starts_with("pipeline.toml:") && (first == line.npos || line.find(expected, first + 1) != line.npos))
+      return false;
+  }
+  return true;
+}
+
 /// What the command says on standard error, when it ends with the code and leaves everything as it was.
 std::string refusal(const pipeline_fixture& here, const std::string& command, int code) {
   const auto before = listing(here.path());
@@ -31,6 +43,7 @@ std::string refusal(const pipeline_fixture& here, const std::string& command, in
   CHECK(refused->wait() == exited(code));
   CHECK(refused->output().empty());
   CHECK(listing(here.path()) == before);
+  CHECK_MESSAGE(say_what_was_expected(refused->errors()), refused->errors());
   return refused->errors();
 }
 
@@ -62,7 +75,15 @@ TEST_CASE("a configuration that is not there, or no file") {
   const pipeline_fixture here;
   const auto checked = here.start({"check", "none.toml"});
   CHECK(checked->wait() == exited(2));
-  CHECK(checked->errors() == "weir: can't open \"none.toml\": No such file or directory\n");
+  CHECK(
+    checked->errors()
+    == "weir: can't open \"none.toml\": No such file or directory; expected a TOML file of at most 64 KiB that can be read\n");
+  put(here / "long.toml", std::string(65'537, '#'));
+  const auto large = here.start({"check", "--json", "long.toml"});
+  CHECK(large->wait() == exited(2));
+  CHECK(large->output().find(
+          "\"wrong\":\"\\\"long.toml\\\" has more than 65536 bytes\",\"expected\":\"a TOML file of at most 64 KiB")
+        != std::string::npos);
   const auto run = here.start({"run", "."});
   CHECK(run->wait() == exited(2));
   CHECK(run->errors().find("\".\" is a directory, not a regular file") != std::string::npos);
