@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace weir::cli {
 
 namespace {
@@ -46,30 +48,49 @@ double seconds_of(const run_summary& told) {
   return std::chrono::duration<double>(told.elapsed).count();
 }
 
+/// An object that is written member by member: Boost.JSON has no plain decimals, and writes 0.03 as 3E-2.
+class object_text {
+public:
+  template <class T>
+  void add(std::string_view name, const T& value) {
+    add_text(name, json::serialize(json::value_from(value)));
+  }
+  void add_decimal(std::string_view name, double number) { add_text(name, fmt::format("{}", number)); }
+  std::string end() && { return std::move(text_) + "}"; }
+
+private:
+  void add_text(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{}\"{}\":{}", text_.size() > 1 ? "," : "", name, value);
+  }
+
+  std::string text_{"{"};
+};
+
 } // namespace
 
 std::string to_json(const run_summary& told) {
-  json::object made{{"file", valid_utf8(told.file)}};
+  object_text made;
+  made.add("file", valid_utf8(told.file));
   if (!told.pipeline.empty())
-    made["pipeline"] = told.pipeline;
-  made["outcome"] = name_of(told.outcome);
-  made["exit_code"] = number_of(told.code);
+    made.add("pipeline", told.pipeline);
+  made.add("outcome", name_of(told.outcome));
+  made.add("exit_code", number_of(told.code));
   if (told.outcome != run_summary::outcomes::refused) {
-    made["seconds"] = seconds_of(told);
-    made["changes"] = told.changes;
+    made.add_decimal("seconds", seconds_of(told));
+    made.add("changes", told.changes);
     json::object sinks;
     for (const auto& [name, changes] : told.written)
       sinks[name] = json::object{{"changes", changes}};
-    made["sinks"] = std::move(sinks);
-    made["dead_letters"] = told.dead_letters;
+    made.add("sinks", sinks);
+    made.add("dead_letters", told.dead_letters);
   }
   if (told.confirmed)
-    made["confirmed"] = to_object(*told.confirmed);
+    made.add("confirmed", to_object(*told.confirmed));
   if (told.failure)
-    made["error"] = to_object(*told.failure);
+    made.add("error", to_object(*told.failure));
   if (!told.mistakes.empty())
-    made["mistakes"] = to_array(told.mistakes);
-  return json::serialize(made);
+    made.add("mistakes", to_array(told.mistakes));
+  return std::move(made).end();
 }
 
 std::string check_to_json(const std::string& file, const std::string& pipeline, const config_errors& mistakes) {

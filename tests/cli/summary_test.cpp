@@ -21,12 +21,28 @@ run_summary example() {
 
 TEST_CASE("a run that is done") {
   CHECK(to_json(example())
-        == R"({"file":"p.toml","pipeline":"p","outcome":"done","exit_code":0,"seconds":1.5E0,"changes":7,)"
+        == R"({"file":"p.toml","pipeline":"p","outcome":"done","exit_code":0,"seconds":1.5,"changes":7,)"
            R"("sinks":{"a":{"changes":7},"b":{"changes":8}},"dead_letters":0,)"
            R"("confirmed":{"epoch":1,"seq":9,"stamp":"01ff"}})");
   using facts = std::vector<std::pair<std::string, std::string>>;
   CHECK(facts_of(example())
         == facts{{"changes", "7"}, {"seconds", "1.5"}, {"written.a", "7"}, {"written.b", "8"}, {"confirmed", "1:9"}});
+}
+
+TEST_CASE("seconds are plain decimals") {
+  const auto seconds = [](std::chrono::milliseconds elapsed) {
+    auto told = example();
+    told.elapsed = elapsed;
+    const auto text = to_json(told);
+    const auto begin = text.find("\"seconds\":") + 10;
+    return text.substr(begin, text.find(',', begin) - begin);
+  };
+  CHECK(seconds(0ms) == "0");
+  CHECK(seconds(1ms) == "0.001");
+  CHECK(seconds(30ms) == "0.03");
+  CHECK(seconds(2s) == "2");
+  CHECK(seconds(1'234'567ms) == "1234.567");
+  CHECK(seconds(std::chrono::hours{24 * 365 * 100} + 1ms) == "3153600000.001");
 }
 
 TEST_CASE("a run that failed says why") {
