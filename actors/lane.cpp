@@ -128,8 +128,8 @@ constexpr int lanes_per_await = 16;
 
 } // namespace
 
-struct publish_all_operation::offered final : detail::publication {
-  offered(publish_all_operation& operation, std::size_t number, lane_machine::offered&& copy)
+struct publish_all_operation::line_place final : detail::publication {
+  line_place(publish_all_operation& operation, std::size_t number, lane_machine::offered&& copy)
     : publication{std::move(copy)},
       owner{operation},
       index{number} {}
@@ -168,7 +168,7 @@ void publish_all_operation::offer_to(detail::host& host) {
         outcomes_[index] = std::move(*failure);
       continue;
     }
-    auto& one = *waiting_.emplace_back(std::make_unique<offered>(*this, index, std::move(copy)));
+    auto& one = *waiting_.emplace_back(std::make_unique<line_place>(*this, index, std::move(copy)));
     ++unsettled_;
     if (auto refused = end.join(one))
       one.on_settled(std::move(refused));

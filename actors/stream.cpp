@@ -70,14 +70,8 @@ stream_state::stream_state(caf::actor_system& system, stream_settings settings)
     watermark_{spawn_watermark(system)},
     requests_{spawn_requests(system, request_gauge_)} {}
 
-stream_state::~stream_state() {
-  const control_message end{{}, stop_host{}};
-  for (const auto& [id, lane] : directory_.all())
-    post(lane.actor, end);
-  for (const auto& lane : retired_)
-    post(lane, end);
-  post(requests_, end);
-  post(watermark_, end);
+owned_actor::~owned_actor() {
+  post(ref_, control_message{{}, stop_host{}});
 }
 
 result<void> stream_state::add_lane(const lane_id& id, std::optional<position> floor) {
@@ -88,10 +82,11 @@ result<void> stream_state::add_lane(const lane_id& id, std::optional<position> f
   lane_directory::lane made;
   made.key = next_key_++;
   made.gauge = std::make_shared<lane_gauge>();
-  post(watermark_, watermark_message{add_floor{made.key, start}});
-  made.actor = spawn_lane(system_, lane_settings{id, made.key, settings_.policy, start, watermark_, made.gauge});
+  post(watermark_.ref(), watermark_message{add_floor{made.key, start}});
+  made.actor = std::make_shared<const owned_actor>(
+    spawn_lane(system_, lane_settings{id, made.key, settings_.policy, start, watermark_.ref(), made.gauge}));
   if (closed_)
-    post(made.actor, control_message{{}, close_lane{true}});
+    post(made.actor->ref(), control_message{{}, close_lane{true}});
   return directory_.add(id, std::move(made));
 }
 
@@ -100,15 +95,14 @@ result<void> stream_state::retire_lane(const lane_id& id) {
   auto taken = directory_.take(id);
   if (!taken)
     return std::move(taken).error();
-  post(watermark_, watermark_message{retire_floor{taken.value().key}});
-  post(taken.value().actor, control_message{{}, detail::retire_lane{}});
+  post(watermark_.ref(), watermark_message{retire_floor{taken.value().key}});
+  post(taken.value().actor->ref(), control_message{{}, detail::retire_lane{}});
   auto forget = std::make_shared<published_request>();
   forget->forget = true;
   forget->asked.sink = id.sink;
   if (id.collection)
     forget->asked.collections = {*id.collection};
-  post(requests_, data_message{{}, std::move(forget)});
-  retired_.push_back(std::move(taken).value().actor);
+  post(requests_.ref(), data_message{{}, std::move(forget)});
   return success();
 }
 
@@ -117,9 +111,9 @@ void stream_state::close(bool drain) {
   closed_ = true;
   directory_.close();
   for (const auto& [id, lane] : directory_.all())
-    post(lane.actor, control_message{{}, close_lane{drain}});
-  post(requests_, control_message{{}, close_lane{drain}});
-  post(watermark_, control_message{{}, close_lane{drain}});
+    post(lane.actor->ref(), control_message{{}, close_lane{drain}});
+  post(requests_.ref(), control_message{{}, close_lane{drain}});
+  post(watermark_.ref(), control_message{{}, close_lane{drain}});
 }
 
 bool stream_state::idle() const {
@@ -153,11 +147,11 @@ stream_figures stream_state::figures() const {
 
 std::shared_ptr<const lane_link> stream_state::link(const lane_id& id, const lane_directory::lane& lane) const {
   return std::make_shared<const lane_link>(
-    lane_link{id, lane.actor, lane.gauge, budget_, settings_.wiring, shared_from_this()});
+    lane_link{id, lane.actor->ref(), lane.gauge, budget_, settings_.wiring, shared_from_this(), lane.actor});
 }
 
 std::shared_ptr<const request_link> stream_state::request_link_of() const {
-  return std::make_shared<const request_link>(request_link{requests_, request_gauge_, shared_from_this(), &directory_});
+  return std::make_shared<const request_link>(request_link{requests_.ref(), request_gauge_, shared_from_this(), &directory_});
 }
 
 } // namespace detail

@@ -185,7 +185,7 @@ public:
   std::vector<result<void>> await_resume();
 
 private:
-  struct offered;
+  struct line_place;
   void offer_to(detail::host& host);
   void start(std::coroutine_handle<> frame, detail::root_frame& root);
   void on_settled() noexcept;
@@ -194,7 +194,7 @@ private:
   std::vector<producer<lane_item>*> to_;
   shared_item item_;
   std::vector<result<void>> outcomes_;
-  std::vector<std::unique_ptr<offered>> waiting_;
+  std::vector<std::unique_ptr<line_place>> waiting_;
   std::size_t unsettled_ = 0;
   detail::host* host_ = nullptr;
 };

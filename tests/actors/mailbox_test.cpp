@@ -57,7 +57,7 @@ struct streams {
   }
 
   static std::string name(std::size_t lane) { return "lane" + std::to_string(lane); }
-  weir::actor_ref actor_of(std::size_t lane) const { return state->directory().find(name(lane)).value().actor; }
+  weir::actor_ref actor_of(std::size_t lane) const { return state->directory().find(name(lane)).value().actor->ref(); }
   weir::lane_figures figures(std::size_t lane) const { return over.figures().lanes.at(lane); }
 
   std::shared_ptr<weir::detail::stream_state> state;

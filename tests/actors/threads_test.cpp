@@ -177,6 +177,24 @@ TEST_SUITE("threads") {
     CHECK(*count == 0);
   }
 
+  TEST_CASE("a retired lane's actor ends once nobody holds an end of it") {
+    threaded with;
+    auto over = weir::channel::open(with.system, {}).value();
+    const auto& registry = with.system.registry();
+    const auto before = registry.running();
+    std::vector<weir::lane_ends> held;
+    for (int number = 0; number < 100; ++number) {
+      const weir::lane_id id{std::to_string(number)};
+      REQUIRE(over.add_lane(id, std::nullopt).has_value());
+      held.push_back(over.lane(id).value());
+      REQUIRE(over.retire_lane(id).has_value());
+    }
+    CHECK(registry.running() == before + 100);
+    held.clear();
+    while (registry.running() != before)
+      std::this_thread::yield();
+  }
+
   TEST_CASE("the actor system ends after every kind of use") {
     {
       threaded world; // nothing

@@ -2,6 +2,7 @@
 
 #include <weir/batch.hpp>
 #include <weir/detail/lane_ends.hpp>
+#include <weir/detail/stream_actors.hpp>
 #include <weir/error.hpp>
 
 #include <map>
@@ -19,7 +20,7 @@ class lane_directory {
 public:
   struct lane {
     std::uint64_t key = 0;
-    actor_ref actor;
+    std::shared_ptr<const owned_actor> actor; // shared with the lane's ends: a retired lane is stopped with the last of them
     std::shared_ptr<lane_gauge> gauge;
   };
 

@@ -36,6 +36,7 @@ struct lane_link {
   std::shared_ptr<shared_budget> budget;
   std::shared_ptr<shared_wiring> wiring;
   std::shared_ptr<const void> stream;
+  std::shared_ptr<const void> actor; // the lane's, which ends with the last that holds it
 };
 
 /// One item on its way into a lane: waits in its producer's line, and is settled exactly once, as enqueued or as failed.

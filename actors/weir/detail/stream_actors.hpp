@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace caf {
 class actor_system;
@@ -20,6 +21,20 @@ struct lane_settings {
   lane_floor start;
   actor_ref watermark;
   std::shared_ptr<lane_gauge> gauge;
+};
+
+/// An actor of a stream's, which is stopped with this.
+class owned_actor {
+public:
+  explicit owned_actor(actor_ref owned) noexcept : ref_{std::move(owned)} {}
+  ~owned_actor();
+  owned_actor(const owned_actor&) = delete;
+  owned_actor& operator=(const owned_actor&) = delete;
+
+  const actor_ref& ref() const noexcept { return ref_; }
+
+private:
+  actor_ref ref_;
 };
 
 /// Starts the actors of a stream in memory. Each ends with stop_host.

@@ -22,11 +22,10 @@ struct stream_settings {
   std::shared_ptr<shared_wiring> wiring;
 };
 
-/// What all handles and ends of one stream share: its actors, its lanes, its budget. Its destructor ends the actors.
+/// What all handles and ends of one stream share: its actors, its lanes, its budget.
 class stream_state : public std::enable_shared_from_this<stream_state> {
 public:
   stream_state(caf::actor_system& system, stream_settings settings);
-  ~stream_state();
   stream_state(const stream_state&) = delete;
   stream_state& operator=(const stream_state&) = delete;
 
@@ -37,7 +36,7 @@ public:
   stream_figures figures() const;
 
   const lane_directory& directory() const noexcept { return directory_; }
-  const actor_ref& watermark() const noexcept { return watermark_; }
+  const actor_ref& watermark() const noexcept { return watermark_.ref(); }
   std::shared_ptr<const lane_link> link(const lane_id& id, const lane_directory::lane& lane) const;
   std::shared_ptr<const request_link> request_link_of() const;
 
@@ -47,13 +46,12 @@ private:
   lane_directory directory_;
   std::shared_ptr<shared_budget> budget_;
   std::shared_ptr<lane_gauge> request_gauge_;
-  actor_ref watermark_;
-  actor_ref requests_;
+  owned_actor watermark_;
+  owned_actor requests_;
 
   std::mutex changing_;
   std::uint64_t next_key_ = 1;
   bool closed_ = false;
-  std::vector<actor_ref> retired_;
 };
 
 } // namespace weir::detail
