@@ -7,6 +7,7 @@ result<stamp> stamp::from(std::string_view bytes) {
     return error{errc::stamp_too_long, "a position's stamp holds at most 64 bytes", {{"size", std::to_string(bytes.size())}}};
   stamp made;
   made.size_ = static_cast<std::uint8_t>(bytes.size());
+  made.bytes_ = {};
   bytes.copy(made.bytes_.data(), bytes.size());
   return made;
 }

@@ -49,7 +49,7 @@ def main(arguments):
     folder, repository = pathlib.Path(arguments[0]), arguments[1]
     database = sqlite3.connect(folder / "files.db")
     with open(folder / "audit.jsonl", "rb") as audit:
-        changes = sum(1 for _ in audit)
+        changes = sum("op" in json.loads(line) for line in audit)
     commits = int(git(repository, "rev-list", "--count", "--first-parent", "HEAD"))
     table, tree = entries_of_table(database), entries_of_git(repository)
 

@@ -2,6 +2,7 @@
 
 #include <weir/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -12,12 +13,19 @@
 namespace weir {
 
 /// At most 64 opaque bytes by which a source finds a position again: a commit id, a log sequence number. Held inline, so that
-/// positions move without allocating.
+/// positions move without allocating; a copy costs what is in it.
 class stamp {
 public:
   static constexpr std::size_t max_size = 64;
 
-  constexpr stamp() noexcept = default;
+  constexpr stamp() noexcept {} // NOLINT(modernize-use-equals-default): leaves the bytes as they are
+  constexpr stamp(const stamp& other) noexcept { *this = other; }
+  constexpr stamp& operator=(const stamp& other) noexcept {
+    size_ = other.size_;
+    for (std::size_t begin = 0; begin < size_; begin += step) // in whole steps: their length is known
+      std::copy_n(other.bytes_.data() + begin, step, bytes_.data() + begin);
+    return *this;
+  }
 
   /// Refuses more than 64 bytes with stamp_too_long.
   static result<stamp> from(std::string_view bytes);
@@ -28,8 +36,10 @@ public:
   friend bool operator==(const stamp& left, const stamp& right) noexcept { return left.bytes() == right.bytes(); }
 
 private:
+  static constexpr std::size_t step = 16;
+
   std::uint8_t size_ = 0;
-  std::array<char, max_size> bytes_{};
+  std::array<char, max_size> bytes_; ///< nothing in them behind the last step of `size_` bytes
 };
 
 /// A place in a source's order of changes. Ordered by (epoch, seq) alone: the stamp, the time and the flag say more about the

@@ -30,6 +30,21 @@ TEST_SUITE("position") {
     CHECK_FALSE(weir::stamp::from("a").value() == weir::stamp::from(std::string("a\0", 2)).value());
   }
 
+  TEST_CASE("a copy of a stamp is the same, whatever it replaces") {
+    std::string bytes;
+    for (int number = 0; number < 64; ++number)
+      bytes += static_cast<char>(number * 5);
+    for (std::size_t size = 0; size <= 64; ++size)
+      for (std::size_t before = 0; before <= 64; ++before) {
+        const auto from = weir::stamp::from(bytes.substr(0, size)).value();
+        auto to = weir::stamp::from(std::string(before, 'x')).value();
+        to = from;
+        const weir::stamp made{to};
+        REQUIRE(made.bytes() == bytes.substr(0, size));
+        REQUIRE(made == from);
+      }
+  }
+
   TEST_CASE("a longer stamp is refused, and the error says how long it was") {
     const auto refused = weir::stamp::from(std::string(65, 'x'));
     REQUIRE(!refused);

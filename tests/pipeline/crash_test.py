@@ -37,7 +37,7 @@ def run_and_kill(weir, config, audit, all_changes, chance):
     code = run.wait()
     if code not in (0, -signal.SIGKILL):
         raise faulty(f"weir run ended by itself with {code}")
-    return code == -signal.SIGKILL and (not audit.exists() or audit.read_bytes().count(b"\n") < all_changes)
+    return code == -signal.SIGKILL and (not audit.exists() or audit.read_bytes().count(b'"op":') < all_changes)
 
 
 def run_to_the_end(weir, config, repository, expected):
