@@ -90,6 +90,15 @@ TEST_CASE("a ratio compares runs of the same repetition, and says when it does n
   CHECK(found[2].holds());
 }
 
+TEST_CASE("peers run right behind the case that is compared with them, and every case once") {
+  const auto pair = [](const char* of, const char* over) { return ratio{"", "", of, over, std::nullopt, std::nullopt}; };
+  const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+  using order = std::vector<std::size_t>;
+  CHECK(beside_peers(names, {}) == order{0, 1, 2, 3, 4});
+  CHECK(beside_peers(names, {pair("a", "d"), pair("a", "e"), pair("c", "a"), pair("b", ""), pair("x", "y")})
+        == order{0, 3, 4, 1, 2});
+}
+
 TEST_CASE("a limit may depend on the compiler, and a file that can't be read is named") {
   const auto file = std::filesystem::temp_directory_path() / ("weir-ratios-" + std::to_string(::getpid()) + ".json");
   std::ofstream{file}

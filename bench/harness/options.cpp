@@ -54,9 +54,10 @@ void describe(CLI::App& app, command_line& into) {
 }
 
 int report(const std::vector<bench_case>& cases, const command_line& given) {
-  const auto wanted = read_ratios(given.expected_file, given.wanted.program, compiler_family());
-  const auto measured = run_all(cases, given.wanted);
-  auto found = find_ratios(wanted, measured);
+  auto wanted = given.wanted;
+  wanted.ratios = read_ratios(given.expected_file, wanted.program, compiler_family());
+  const auto measured = run_all(cases, wanted);
+  auto found = find_ratios(wanted.ratios, measured);
   if (!given.wanted.filter.empty())
     std::erase_if(found, [](const found_ratio& one) { return !one.value; });
   const auto where = this_machine();

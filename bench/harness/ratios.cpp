@@ -49,6 +49,22 @@ std::vector<ratio> read_ratios(const std::string& file, const std::string& progr
   }
 }
 
+std::vector<std::size_t> beside_peers(const std::vector<std::string>& names, const std::vector<ratio>& wanted) {
+  std::vector<std::size_t> order;
+  const auto add = [&](const std::string& name) {
+    const auto found = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    if (found < names.size() && std::ranges::find(order, found) == order.end())
+      order.push_back(found);
+  };
+  for (const auto& name : names) {
+    add(name);
+    for (const auto& one : wanted)
+      if (one.of == name)
+        add(one.over);
+  }
+  return order;
+}
+
 std::vector<found_ratio> find_ratios(const std::vector<ratio>& wanted, const std::vector<measured_case>& measured) {
   const auto find = [&](const std::string& name, const std::string& figure) {
     const auto one = std::ranges::find(measured, name, &measured_case::name);

@@ -2,6 +2,7 @@
 
 #include "figures.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct found_ratio {
 
 /// Reads the ratios of that program ("lanes", "pipeline") for that compiler. Throws std::runtime_error, with file and reason.
 std::vector<ratio> read_ratios(const std::string& file, const std::string& program, const std::string& compiler);
+
+/// In which order to run the cases of these names: as they stand, but each with its peers right behind it. Returns indices.
+std::vector<std::size_t> beside_peers(const std::vector<std::string>& names, const std::vector<ratio>& wanted);
 
 std::vector<found_ratio> find_ratios(const std::vector<ratio>& wanted, const std::vector<measured_case>& measured);
 

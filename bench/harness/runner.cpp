@@ -132,9 +132,13 @@ std::vector<measured_case> run_all(const std::vector<bench_case>& cases, const p
       runs.push_back({&one, policy});
       measured.push_back({name, {}});
     }
+  std::vector<std::string> names;
+  for (const auto& one : measured)
+    names.push_back(one.name);
+  const auto order = beside_peers(names, wanted.ratios);
   const bool is_watched = isatty(STDERR_FILENO) != 0;
   for (int repetition = 1; repetition <= wanted.repetitions; ++repetition)
-    for (std::size_t index = 0; index < runs.size(); ++index) {
+    for (const auto index : order) {
       if (measured[index].repetitions.size() + 1 != static_cast<std::size_t>(repetition))
         continue; // it has failed before, and would again
       if (is_watched)
