@@ -38,12 +38,6 @@ request_id new_request_id() {
   return request_id{word(), word()};
 }
 
-/// It has lost something that will not come again: what was confirmed when the pipeline began, or what it has acknowledged
-/// since.
-bool has_lost_something(const sink_engine& engine, const sink_state& holds) {
-  return holds.is_exact && (lacks(holds.committed, engine.parts.confirmed) || lacks(holds.committed, engine.committed));
-}
-
 /// A destination that throws has failed.
 template <class T>
 task<result<T>> guarded(self, task<result<T>> inner) {
@@ -80,7 +74,8 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
   if (!opened)
     co_return opened;
   const auto& holds = opened.value();
-  const bool is_behind = has_lost_something(*engine, holds);
+  // What was confirmed when the pipeline began, or acknowledged since, will not come again.
+  const bool is_behind = holds.lacks(engine->parts.confirmed) || holds.lacks(engine->committed);
   if (is_behind && !engine->wants_backfill())
     co_return error{errc::sink_behind,
       "the destination holds less than was confirmed to the source, and the rest will not come again; from a new state "

@@ -2,6 +2,7 @@
 
 #include <weir/batch.hpp>
 #include <weir/error.hpp>
+#include <weir/resume_point.hpp>
 #include <weir/self.hpp>
 #include <weir/task.hpp>
 
@@ -29,6 +30,9 @@ struct sink_state {
   /// a destination holds less than was confirmed, it has lost something that will not come again: it is seeded anew, or
   /// refused.
   bool is_exact = false;
+
+  /// It has lost something that was confirmed to the source, or acknowledged.
+  bool lacks(const std::optional<position>& wanted) const noexcept { return is_exact && weir::lacks(committed, wanted); }
 };
 
 /// A record that the destination refuses and would refuse again.

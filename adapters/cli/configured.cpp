@@ -45,7 +45,8 @@ configured configure_from(const std::filesystem::path& file, bool to_run) {
     auto why = in_use(made.read->state, *seen.value().holder);
     return refused(std::move(made), exit_code::state, std::move(why));
   }
-  if (auto mistakes = seen.value().holder ? check_source(*made.read) : check_endpoints(*made.read); !mistakes.empty())
+  if (auto mistakes = seen.value().holder ? check_source(*made.read) : check_endpoints(*made.read, seen.value().confirmed);
+    !mistakes.empty())
     return refused(std::move(made), std::move(mistakes));
   return made;
 }

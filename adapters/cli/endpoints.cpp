@@ -1,4 +1,5 @@
 #include <weir/cli/endpoints.hpp>
+#include <weir/cli/plain_text.hpp>
 
 #include "cross_check.hpp"
 #include "shared_files.hpp"
@@ -71,14 +72,14 @@ sqlite_sink_options complete(sqlite_sink_options options, const config& from, co
 }
 
 #if WEIR_HAS_SQLITE
-result<void> check_sqlite(const sqlite_sink_options& options) {
+result<sink_state> check_sqlite(const sqlite_sink_options& options) {
   return check(options);
 }
 std::unique_ptr<sink> make_sqlite(sqlite_sink_options options) {
   return std::make_unique<sqlite_sink>(std::move(options));
 }
 #else
-result<void> check_sqlite(const sqlite_sink_options&) {
+result<sink_state> check_sqlite(const sqlite_sink_options&) {
   return error{errc::unsupported, "this program was built without SQLite"};
 }
 std::unique_ptr<sink> make_sqlite(const sqlite_sink_options&) {
@@ -86,13 +87,30 @@ std::unique_ptr<sink> make_sqlite(const sqlite_sink_options&) {
 }
 #endif
 
-result<void> check_sink(const config& from, const sink_config& one) {
+result<sink_state> look_at_sink(const config& from, const sink_config& one) {
   return std::visit(overloaded{
                       [&](const sqlite_sink_options& options) { return check_sqlite(complete(options, from, one)); },
                       [&](const jsonl_sink_options& options) { return check(complete(options, from)); },
-                      [](const stdout_sink_options&) -> result<void> { return success(); },
+                      [](const stdout_sink_options&) -> result<sink_state> { return sink_state{}; },
                     },
     one.to);
+}
+
+std::optional<config_error> check_sink(const config& from, std::size_t index, const std::optional<position>& confirmed) {
+  const auto& one = from.sinks[index];
+  const auto looked = look_at_sink(from, one);
+  if (!looked)
+    return sink_error(from, index, looked.error());
+  const bool is_filled_anew = std::holds_alternative<sqlite_sink_options>(one.to) && !collections_of(from).empty();
+  if (is_filled_anew || !looked.value().lacks(confirmed))
+    return std::nullopt;
+  const auto& held = looked.value().committed;
+  const auto key = path_of_sink(index) + ".path";
+  return config_error{from.where(key), key,
+    fmt::format("{} holds {}, less than was confirmed to the source, and the rest will not come again", described_sink(one),
+      held ? "everything up to " + to_string(*held) : "nothing"),
+    fmt::format("what it held at {}; or no {}, so that everything is read again", to_string(*confirmed),
+      in_quotes((from.state / "position.json").native()))};
 }
 
 } // namespace
@@ -145,14 +163,14 @@ config_errors check_source(const config& from) {
   return checked ? config_errors{} : config_errors{source_error(from, checked.error())};
 }
 
-config_errors check_endpoints(const config& from) {
+config_errors check_endpoints(const config& from, const std::optional<position>& confirmed) {
   auto errors = check_source(from);
   auto shared = compare_files(from);
   for (std::size_t index = 0; index < from.sinks.size(); ++index) {
     if (std::ranges::find(shared, path_of_sink(index) + ".path", &config_error::key) != shared.end())
       continue; // whatever that file is, it is not this sink's
-    if (const auto checked = check_sink(from, from.sinks[index]); !checked)
-      errors.push_back(sink_error(from, index, checked.error()));
+    if (auto wrong = check_sink(from, index, confirmed))
+      errors.push_back(std::move(*wrong));
   }
   std::ranges::move(shared, std::back_inserter(errors));
   return in_order(std::move(errors));

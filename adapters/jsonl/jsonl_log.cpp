@@ -48,6 +48,14 @@ result<void> check_owner(const log_tail& tail, const jsonl_sink_options& options
     {{"path", options.path.string()}, {"pipeline", tail.last->pipeline}, {"expected", options.pipeline}}};
 }
 
+sink_state state_of(const log_tail& tail) {
+  sink_state state;
+  state.is_exact = tail.last.has_value(); // a log that has no line yet begins with what comes next
+  if (tail.last)
+    state.committed = tail.last->at;
+  return state;
+}
+
 } // namespace
 
 result<sink_state> jsonl_log::open() {
@@ -94,11 +102,7 @@ result<sink_state> jsonl_log::open_file() {
   durable_end_ = end;
   is_durable_ = false; // what an earlier process wrote may still be on its way to the disk
   lines_.go_on(last);
-  sink_state state;
-  state.is_exact = last.has_value(); // a log that has no line yet begins with what comes next
-  if (last)
-    state.committed = last->at;
-  return state;
+  return state_of(tail.value());
 }
 
 result<void> jsonl_log::write(std::span<const lane_item> items) {
@@ -155,7 +159,7 @@ error jsonl_log::give_up(error why) {
   return is_cut ? why : std::move(why).with("left_behind", "what was not flushed");
 }
 
-result<void> jsonl_log::check(const jsonl_sink_options& options) {
+result<sink_state> jsonl_log::check(const jsonl_sink_options& options) {
   const auto& path = options.path;
   posix::file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
   if (!file.is_open()) {
@@ -164,7 +168,7 @@ result<void> jsonl_log::check(const jsonl_sink_options& options) {
     const auto directory = directory_of(path);
     if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
       return system_error(errno, "create a file in", directory);
-    return success();
+    return sink_state{};
   }
   auto size = size_of(file.number(), path);
   if (!size)
@@ -172,7 +176,9 @@ result<void> jsonl_log::check(const jsonl_sink_options& options) {
   auto tail = read_log_tail(file.number(), size.value(), path);
   if (!tail)
     return std::move(tail).error();
-  return check_owner(tail.value(), options);
+  if (auto ours = check_owner(tail.value(), options); !ours)
+    return std::move(ours).error();
+  return state_of(tail.value());
 }
 
 } // namespace weir

@@ -38,8 +38,8 @@ public:
   /// Writes what is buffered, and up to where that is complete, and waits until the disk has it.
   result<void> flush();
 
-  /// Whether open() would succeed, found out without changing anything.
-  static result<void> check(const jsonl_sink_options& options);
+  /// What open() would say, found out without changing anything.
+  static result<sink_state> check(const jsonl_sink_options& options);
 
 private:
   result<sink_state> open_file();

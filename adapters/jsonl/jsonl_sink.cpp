@@ -34,7 +34,7 @@ task<result<void>> jsonl_sink::flush(self) {
   co_return flushed;
 }
 
-result<void> check(const jsonl_sink_options& options) {
+result<sink_state> check(const jsonl_sink_options& options) {
   return jsonl_log::check(options);
 }
 

@@ -47,7 +47,7 @@ task<result<void>> sqlite_sink::close(self) {
   co_return closed;
 }
 
-result<void> check(const sqlite_sink_options& options) {
+result<sink_state> check(const sqlite_sink_options& options) {
   return sqlite_store::check(options);
 }
 

@@ -338,21 +338,32 @@ void sqlite_store::close() noexcept {
   database_.close();
 }
 
-result<void> sqlite_store::check(const sqlite_sink_options& options) {
+result<sink_state> sqlite_store::check(const sqlite_sink_options& options) {
+  sink_state state;
+  state.is_exact = true;
   if (auto usable = check_names(options); !usable)
-    return usable;
+    return std::move(usable).error();
   auto opened = database::open(options.path, database::access::look);
   if (!opened)
     return std::move(opened).error();
   auto& looked = opened.value();
   if (!looked.is_open())
-    return success();
+    return state;
   if (auto ours = check_owner(looked, {options.pipeline, options.lane}, options.path); !ours)
-    return ours;
+    return std::move(ours).error();
   for (const auto& collection : options.collections)
     if (auto usable = collection_table::check(looked, collection, options.path); !usable)
-      return usable;
-  return success();
+      return std::move(usable).error();
+  auto is_there = looked.look_up("SELECT name FROM sqlite_schema WHERE name = 'weir_lane'");
+  if (!is_there)
+    return std::move(is_there).error();
+  if (!is_there.value())
+    return state;
+  auto record = read_record(looked);
+  if (!record)
+    return std::move(record).error();
+  state.committed = record.value().committed;
+  return state;
 }
 
 } // namespace weir

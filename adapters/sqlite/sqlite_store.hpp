@@ -30,7 +30,8 @@ public:
   result<write_outcome> write(std::span<const lane_item> items);
   result<void> flush();
 
-  static result<void> check(const sqlite_sink_options& options);
+  /// Whether open() would succeed, and up to where the database goes; changes nothing.
+  static result<sink_state> check(const sqlite_sink_options& options);
 
   /// What is not committed is rolled back.
   void close() noexcept;

@@ -51,8 +51,8 @@ private:
   std::unique_ptr<worker> files_;
 };
 
-/// Whether the sink would open, found out without changing anything. Blocks.
-result<void> check(const jsonl_sink_options& options);
+/// Whether the sink would open, and what it would say; changes nothing. Blocks.
+result<sink_state> check(const jsonl_sink_options& options);
 
 /// What the source does with a line that it can't read.
 enum class bad_line_policy {

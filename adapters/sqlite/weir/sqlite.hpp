@@ -74,7 +74,7 @@ private:
   std::unique_ptr<worker> files_;
 };
 
-/// Whether the sink would open, found out without changing anything. Blocks.
-result<void> check(const sqlite_sink_options& options);
+/// Whether the sink would open, and `committed` as it would say; changes nothing. Blocks.
+result<sink_state> check(const sqlite_sink_options& options);
 
 } // namespace weir

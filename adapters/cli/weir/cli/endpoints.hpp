@@ -5,6 +5,7 @@
 #include <weir/error.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,9 @@ std::vector<std::string> collections_of(const config& from);
 /// Whose state this pipeline's is. Looks at the file system for the real path behind symbolic links.
 state_owner owner_of(const config& from);
 
-/// Everything that the source and the sinks would not open, at the keys that name it. Blocks on the real things; changes
-/// nothing.
-config_errors check_endpoints(const config& from);
+/// Everything that the source and the sinks would not open, and the sinks that lack what was confirmed and will not come again,
+/// at the keys that name it. Blocks on the real things; changes nothing.
+config_errors check_endpoints(const config& from, const std::optional<position>& confirmed);
 
 /// The same for the source alone.
 config_errors check_source(const config& from);
