@@ -160,6 +160,8 @@ void producer_end::begin_message() {
   outgoing_->generation = *generation_;
   outgoing_->first = next_sequence_;
   outgoing_->items.reserve(last_outgoing_); // it is rarely much larger
+  // One counts for all until the message is sent: the stream is not idle, and each item needs no atomic addition.
+  link_->gauge->published.fetch_add(1, std::memory_order_release);
 }
 
 void producer_end::pump() {
@@ -249,6 +251,7 @@ void producer_end::send_outgoing() {
   if (!outgoing_)
     return;
   last_outgoing_ = std::max(outgoing_->items.size(), last_outgoing_ / 2);
+  link_->gauge->published.fetch_add(outgoing_->items.size() - 1, std::memory_order_release);
   owner().post(link_->lane, data_message{{}, std::move(outgoing_)});
   outgoing_.reset();
 }

@@ -56,7 +56,7 @@ private:
 /// One lane's figures at one moment.
 struct lane_figures {
   lane_id id;
-  std::uint64_t published = 0;    ///< items, since the stream was opened
+  std::uint64_t published = 0;    ///< items, since the stream was opened; of a turn that goes on, the first alone
   std::uint64_t acknowledged = 0; ///< items that left the lane: acknowledged without a hole, or dropped with it
   std::uint64_t held_bytes = 0;
   std::uint64_t peak_items = 0;       ///< the most that it ever held

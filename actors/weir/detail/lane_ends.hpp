@@ -118,7 +118,6 @@ private:
       begin_message();
     outgoing_->items.push_back(std::move(offered));
     ++next_sequence_;
-    link_->gauge->published.fetch_add(1, std::memory_order_release);
     if (outgoing_->items.size() >= items_per_message)
       send_outgoing(); // no more than that: enqueue() may be a part of pump()
     else
