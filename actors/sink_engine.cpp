@@ -272,20 +272,19 @@ std::size_t find_new_epoch(const sink_engine& engine, const deliveries& group, s
 
 task<result<void>> write_all(self me, engine_ptr engine, std::shared_ptr<deliveries> group) {
   const auto& policy = engine->parts.policy;
-  if (policy.on_failure == failure_policy::dead_letter && group->front().attempt() > policy.failures_before_dead_letter) {
-    auto alone = write_or_set_aside(me, engine, group);
-    co_return co_await std::move(alone); // the others are returned, and come again
-  }
+  const bool alone =
+    policy.on_failure == failure_policy::dead_letter && group->front().attempt() > policy.failures_before_dead_letter;
+  const auto size = alone ? 1 : group->size(); // the others are returned, and come again
   std::size_t begin = 0;
-  while (begin < group->size()) {
-    const auto end = find_new_epoch(*engine, *group, begin);
+  while (begin < size) {
+    const auto end = std::min(find_new_epoch(*engine, *group, begin), size);
     if (end > begin) {
-      auto writing = write_group(me, engine, group, begin, end);
+      auto writing = alone ? write_or_set_aside(me, engine, group) : write_group(me, engine, group, begin, end);
       auto written = co_await std::move(writing);
       if (!written)
         co_return std::move(written).error();
     }
-    if (end < group->size()) {
+    if (end < size) {
       const auto epoch = position_of((*group)[end].item())->epoch;
       auto asking = ask_for_backfill(me, engine, epoch, std::nullopt);
       auto asked = co_await std::move(asking);

@@ -92,6 +92,25 @@ TEST_SUITE("sink engine: backfills") {
     });
   }
 
+  TEST_CASE("a batch of a higher epoch asks anew also where it is tried alone, and set aside") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.sink().holds_state = true;
+      at.sink().opens->usual = sink_state{.committed = position_at(1, 5), .seeded_epoch = 1};
+      weir::sink_policy policy;
+      policy.on_failure = weir::failure_policy::dead_letter;
+      policy.failures_before_dead_letter = 1;
+      at.start_sink("a", policy);
+      at.sink().poison = "2:1";
+      at.publish(2, {1});
+      world.advance(60s);
+      CHECK(at.log->of({"a.backfill", "a.write"})
+            == lines{"a.backfill 2", "a.write 2:1", "a.backfill 2", "a.write 2:1", "a.write 2:1 empty"});
+      CHECK(at.letters->added.size() == 1);
+      CHECK(at.sink().held() == lines{"2:1 empty"});
+    });
+  }
+
   TEST_CASE("a batch of a higher epoch asks anew before it is written, once") {
     for_each_seed(few, [](simulation& world) {
       scripted_pipeline at{world};
