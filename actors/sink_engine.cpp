@@ -88,7 +88,8 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
     engine->committed = engine->parts.confirmed;
   engine->seeded_epoch = holds.seeded_epoch;
   engine->running.reset();
-  if (!engine->wants_backfill() || (holds.seeded_epoch && !holds.unfinished && !is_behind))
+  const bool is_seeded = holds.seeded_epoch && !(holds.committed && holds.committed->epoch > *holds.seeded_epoch);
+  if (!engine->wants_backfill() || (is_seeded && !holds.unfinished && !is_behind))
     co_return opened;
   const auto& known = engine->committed ? engine->committed : engine->parts.confirmed;
   const auto epoch = known ? known->epoch : 1;
@@ -218,7 +219,7 @@ std::optional<lane_item> without_changes(const lane_item& item) {
 task<result<void>> set_item_aside(self me, engine_ptr engine, std::shared_ptr<deliveries> group, error reason) {
   const auto item = group->front().item();
   auto moved = without_changes(item);
-  if (!moved || !engine->shared->dead_letters)
+  if (!moved || reason == errc::storage_full || !engine->shared->dead_letters) // a full disk is no item's fault
     co_return reason;
   auto closing = engine->destination().close(me); // it has just failed
   auto closed = co_await std::move(closing);

@@ -92,6 +92,18 @@ TEST_SUITE("sink engine: backfills") {
     });
   }
 
+  TEST_CASE("a destination that was seeded in an older epoch than it has committed is seeded anew") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.sink().holds_state = true;
+      at.sink().opens->usual = sink_state{.committed = position_at(2, 7), .seeded_epoch = 1};
+      at.start_sink();
+      world.settle();
+      CHECK(at.log->of({"a."}) == lines{"a.open", "a.backfill 2"});
+      CHECK(at.next_request().has_value());
+    });
+  }
+
   TEST_CASE("a batch of a higher epoch asks anew also where it is tried alone, and set aside") {
     for_each_seed(few, [](simulation& world) {
       scripted_pipeline at{world};

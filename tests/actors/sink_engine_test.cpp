@@ -389,6 +389,20 @@ TEST_SUITE("sink engine: overload and refusal") {
     });
   }
 
+  TEST_CASE("a full disk sets nothing aside, though an empty batch would still fit") {
+    for_each_seed(few, [](simulation& world) {
+      scripted_pipeline at{world};
+      at.start_sink("a", setting_aside(1));
+      for (int times = 0; times < 4; ++times)
+        at.sink().writes->next(error{errc::storage_full, "no room"});
+      at.publish(1, {1});
+      world.advance(300s);
+      CHECK(at.letters->added.empty());
+      CHECK(at.sink().held() == lines{"1:1"});
+      CHECK(at.over.idle());
+    });
+  }
+
   TEST_CASE("dead letters are kept once, however often the flush behind them fails") {
     for_each_seed(few, [](simulation& world) {
       scripted_pipeline at{world};
