@@ -38,9 +38,10 @@ result<history_reader> history_reader::open(repository from, const git_options& 
     if (!is_there)
       return std::move(is_there).error();
     opened.is_rewritten_ = !is_there.value();
-  } else if (held.epoch > opened.read_.epoch) { // opened, and never confirmed: what it was numbered from may be gone
+  } else if (held.epoch > opened.read_.epoch) { // opened, and never confirmed: nobody knows any more where it forked
     opened.is_rewritten_ = true;
-    opened.read_.epoch = held.epoch;
+    opened.read_ = {.epoch = held.epoch};
+    opened.read_id_.clear();
   }
   return opened;
 }

@@ -55,9 +55,10 @@ def key_of(record):
 def audited(path):
     """The audit file's changes of the history that it ends with, in its own order; fails on a line that is not whole, or that
     stands in the wrong order."""
-    changes, places, epoch = [], [], 1
+    changes, places, epoch = [], [], None
     for line in pathlib.Path(path).read_bytes().splitlines():
         record = json.loads(line)
+        epoch = epoch or record["epoch"]
         if record.get("event") == "epoch":  # the history goes on behind that commit: what was said behind it is taken back
             assert record["epoch"] > epoch, record
             epoch = record["epoch"]

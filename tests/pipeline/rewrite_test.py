@@ -76,6 +76,16 @@ def main():
         shutil.rmtree(pathlib.Path(directory) / "state")
         run_and_compare("without its state, and rewritten")
 
+        # The state of before a rewrite, and that history again: the audit file has taken back what is confirmed there.
+        tip = programs.git(repository, "rev-parse", "HEAD").decode().strip()
+        shutil.copytree(pathlib.Path(directory) / "state", pathlib.Path(directory) / "older")
+        rewrite(repository, 20, "and back", "gone again")
+        run_and_compare("rewritten once more")
+        shutil.rmtree(pathlib.Path(directory) / "state")
+        (pathlib.Path(directory) / "older").rename(pathlib.Path(directory) / "state")
+        programs.git(repository, "update-ref", "HEAD", tip)
+        run_and_compare("back, with an older state")
+
         (pathlib.Path(directory) / "files.db").unlink()
         for left in pathlib.Path(directory).glob("files.db-*"):
             left.unlink()

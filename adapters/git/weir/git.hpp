@@ -45,7 +45,8 @@ result<stamp> stamp_of_commit(std::string_view commit);
 ///
 /// When the history was rewritten (the commit behind which it would go on is not on the ref's first-parent line, or at another
 /// place of it), the source opens the next epoch: an empty batch at the last commit of both lines (seq 0 with an empty stamp
-/// where there is none, or where that commit is gone), from where live changes go on. So a log of changes takes back what it
+/// where there is none, where that commit is gone, or where a destination holds an epoch that was never confirmed), from where
+/// live changes go on. So a log of changes takes back what it
 /// holds of a higher seq, and a table asks for a snapshot.
 ///
 /// Errors of open(): as check(), and invalid_argument for a position inside a transaction. read() and snapshot() fail with
