@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <vector>
 
 namespace weir::cli {
 
@@ -58,13 +59,15 @@ fs::path path_of(const source_config& source) {
   return jsonl->path == "-" ? "/dev/stdin" : jsonl->path;
 }
 
-/// What the sink writes; empty where that is not one file.
-fs::path path_of(const sink_config& sink) {
-  if (const auto* sqlite = std::get_if<sqlite_sink_options>(&sink.to))
-    return sqlite->path;
+/// What the sink writes: the file that it is given first, and what SQLite keeps beside it.
+std::vector<fs::path> files_of(const sink_config& sink) {
   if (const auto* jsonl = std::get_if<jsonl_sink_options>(&sink.to))
-    return jsonl->path;
-  return {};
+    return {jsonl->path};
+  std::vector<fs::path> files;
+  if (const auto* sqlite = std::get_if<sqlite_sink_options>(&sink.to))
+    for (const auto* suffix : {"", "-wal", "-shm", "-journal"})
+      files.emplace_back(sqlite->path.native() + suffix);
+  return files;
 }
 
 config_errors compare(const config& read, const key_places& places, const comparison& compared) {
@@ -73,26 +76,33 @@ config_errors compare(const config& read, const key_places& places, const compar
     const auto found = places.find(key);
     return found == places.end() ? location{} : found->second;
   };
-  const auto is_one = [&](const fs::path& left, const fs::path& right) {
-    return !left.empty() && !right.empty() && compared.are_same(left, right);
+  // The first of the files that is one of the others, too.
+  const auto shared = [&](const std::vector<fs::path>& files, const std::vector<fs::path>& others) {
+    return std::ranges::find_if(files, [&](const fs::path& file) {
+      return std::ranges::any_of(others, [&](const fs::path& other) { return compared.are_same(other, file); });
+    });
   };
-  const auto source = path_of(read.source);
+  std::vector<fs::path> source;
+  if (const auto path = path_of(read.source); !path.empty())
+    source.push_back(path);
   for (std::size_t index = 0; index < read.sinks.size(); ++index) {
-    const auto path = path_of(read.sinks[index]);
+    const auto files = files_of(read.sinks[index]);
+    if (files.empty() || files.front().empty())
+      continue;
     const auto key = path_of_sink(index) + ".path";
-    const auto report = [&](std::string_view wrong, std::string expected) {
-      errors.push_back({place_of(key), key, fmt::format("{} {}", in_quotes(path.native()), wrong), std::move(expected)});
+    const auto report = [&](const fs::path& file, std::string_view wrong, std::string expected) {
+      errors.push_back({place_of(key), key, fmt::format("{} {}", in_quotes(file.native()), wrong), std::move(expected)});
     };
-    if (is_one(source, path))
-      report("is the file that the source reads", "another file");
-    if (!path.empty() && !read.state.empty() && compared.lies_in(path, read.state))
-      report("lies in the state directory, which is the program's own", "a file somewhere else");
-    const auto end = read.sinks.begin() + static_cast<std::ptrdiff_t>(index);
-    const auto first = std::find_if(read.sinks.begin(), end, [&](const auto& other) { return is_one(path_of(other), path); });
-    if (first != end)
-      report(fmt::format("is written by the sink in line {} already",
-               place_of(path_of_sink(static_cast<std::size_t>(first - read.sinks.begin()))).line),
-        "a file of its own for each sink");
+    if (const auto file = shared(files, source); file != files.end())
+      report(*file, "is the file that the source reads", "another file");
+    if (!read.state.empty() && compared.lies_in(files.front(), read.state))
+      report(files.front(), "lies in the state directory, which is the program's own", "a file somewhere else");
+    for (std::size_t other = 0; other < index; ++other)
+      if (const auto file = shared(files, files_of(read.sinks[other])); file != files.end()) {
+        report(*file, fmt::format("is written by the sink in line {} already", place_of(path_of_sink(other)).line),
+          "a file of its own for each sink");
+        break;
+      }
   }
   return errors;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -59,8 +60,11 @@ descriptor_log::~descriptor_log() {
 
 result<void> descriptor_log::open() {
   struct stat about{};
-  if (::fstat(descriptor_, &about) != 0)
+  const auto flags = ::fcntl(descriptor_, F_GETFL);
+  if (flags < 0 || ::fstat(descriptor_, &about) != 0)
     return failure(errno);
+  if ((flags & O_ACCMODE) == O_RDONLY)
+    return failure(EBADF);
   buffer_.clear();
   return success();
 }

@@ -236,6 +236,15 @@ TEST_CASE("sinks that would get in each other's way") {
        "at most\n");
   CHECK(complaints(all({head, "[source]\ntype = \"jsonl\"\npath = \"a.db\"\n", sink}))
         == "p.toml:9:8: sink[0].path: \"/d/a.db\" is the file that the source reads; expected another file\n");
+  for (const auto* suffix : {"-wal", "-shm", "-journal"}) { // SQLite's own, beside the database
+    const auto beside = "path = \"a.db" + std::string{suffix} + "\"\n";
+    const auto file = "\"/d/a.db" + std::string{suffix} + "\"";
+    CHECK(complaints(all({head, "[source]\ntype = \"jsonl\"\n", beside, sink}))
+          == "p.toml:9:8: sink[0].path: " + file + " is the file that the source reads; expected another file\n");
+    CHECK(complaints(all({head, git, sink, "[[sink]]\nname = \"b\"\ntype = \"jsonl\"\n", beside}))
+            .find(file + " is written by the sink in line 6 already; expected a file of its own for each sink")
+          != std::string::npos);
+  }
   for (const auto* state : {"st", "st/", "./x/../st"}) {
     const auto named = "name = \"p\"\nstate = \"" + std::string{state} + "\"\n";
     CHECK(complaints(all({named, git, "[[sink]]\nname = \"a\"\ntype = \"jsonl\"\npath = \"st/dead-letters.jsonl\"\n"}))

@@ -156,6 +156,9 @@ TEST_CASE("waiting for a reader that does not read is ended by stop()") {
 
 TEST_CASE("a descriptor that is not open is refused") {
   CHECK(descriptor_log{12345}.open().error() == errc::io_failed);
+  const pipe_pair output;
+  CHECK(descriptor_log{output.reader()}.open().error() == errc::io_failed); // open, but not to be written
+  CHECK(descriptor_log{output.writer()}.open());
 }
 
 TEST_CASE("a full disk is reported, and the line that it broke ends before the next one begins") {
