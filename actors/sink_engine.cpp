@@ -88,8 +88,7 @@ task<result<sink_state>> open(self me, engine_ptr engine) {
     engine->committed = engine->parts.confirmed;
   engine->seeded_epoch = holds.seeded_epoch;
   engine->running.reset();
-  const bool is_seeded = holds.seeded_epoch && !(holds.committed && holds.committed->epoch > *holds.seeded_epoch);
-  if (!engine->wants_backfill() || (is_seeded && !holds.unfinished && !is_behind))
+  if (!engine->wants_backfill() || (holds.is_seeded() && !is_behind))
     co_return opened;
   const auto& known = engine->committed ? engine->committed : engine->parts.confirmed;
   const auto epoch = known ? known->epoch : 1;

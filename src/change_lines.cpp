@@ -1,7 +1,6 @@
 #include <weir/batch_parts.hpp>
 #include <weir/change_lines.hpp>
 
-#include <limits>
 #include <span>
 
 namespace weir {
@@ -27,7 +26,7 @@ result<void> change_lines::append(std::string& out, const batch& live) {
       told_ = part.at;
       told_->ends_transaction = part.at.ends_transaction && changes.empty();
       append_event(out, log_event::epoch, *told_, pipeline_);
-      last_ = change_place{part.at.epoch, part.at.seq, std::nullopt};
+      last_ = place_of(log_event::epoch, *told_);
     }
     auto index = part.first_index;
     for (const auto& change : changes) {
@@ -52,9 +51,7 @@ void change_lines::append_position(std::string& out) {
     return;
   told_ = reached_;
   append_event(out, log_event::position, *told_, pipeline_);
-  last_ = change_place{told_->epoch, told_->seq, std::nullopt};
-  if (told_->ends_transaction)
-    last_->index = std::numeric_limits<std::uint64_t>::max();
+  last_ = place_of(log_event::position, *told_);
 }
 
 } // namespace weir

@@ -334,6 +334,13 @@ void append_change(
   append_end(out, at);
 }
 
+change_place place_of(log_event what, const position& at) noexcept {
+  change_place place{at.epoch, at.seq, std::nullopt};
+  if (what == log_event::position && at.ends_transaction)
+    place.index = std::numeric_limits<std::uint64_t>::max();
+  return place;
+}
+
 void append_event(std::string& out, log_event what, const position& at, std::string_view pipeline) {
   append_start(out, at);
   out += what == log_event::epoch ? ",\"event\":\"epoch\"" : ",\"event\":\"position\"";
@@ -372,10 +379,7 @@ std::optional<log_line> read_log_line(std::string_view line) {
   });
   if (!is_read || !cursor.at_end() || !has_seq || event.has_value() == found.place.index.has_value())
     return std::nullopt;
-  found.place.epoch = found.at.epoch;
-  found.place.seq = found.at.seq;
-  if (event == log_event::position && found.at.ends_transaction)
-    found.place.index = std::numeric_limits<std::uint64_t>::max();
+  found.place = event ? place_of(*event, found.at) : change_place{found.at.epoch, found.at.seq, found.place.index};
   return found;
 }
 

@@ -2,8 +2,8 @@
 
 #include <weir/batch.hpp>
 #include <weir/error.hpp>
-#include <weir/resume_point.hpp>
 #include <weir/self.hpp>
+#include <weir/sink_state.hpp>
 #include <weir/task.hpp>
 
 #include <chrono>
@@ -13,27 +13,6 @@
 #include <vector>
 
 namespace weir {
-
-/// A backfill that the destination had begun and not ended.
-struct unfinished_backfill {
-  request_id request;
-  std::optional<std::string> walked = {}; ///< rows up to this key are in
-};
-
-/// What the destination holds when it is opened.
-struct sink_state {
-  std::optional<position> committed = {}; ///< live changes up to here are in; for the log, redelivery is the sink's to absorb
-  std::optional<std::uint64_t> seeded_epoch = {}; ///< the epoch whose complete state it holds; absent: never completed
-  std::optional<unfinished_backfill> unfinished = {};
-
-  /// `committed` is exact: it moves with every item that is flushed, also with batches that bring nothing to write. Where such
-  /// a destination holds less than was confirmed, it has lost something that will not come again: it is seeded anew, or
-  /// refused.
-  bool is_exact = false;
-
-  /// It has lost something that was confirmed to the source, or acknowledged.
-  bool lacks(const std::optional<position>& wanted) const noexcept { return is_exact && weir::lacks(committed, wanted); }
-};
 
 /// A record that the destination refuses and would refuse again.
 struct rejected_record {

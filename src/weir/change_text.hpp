@@ -52,9 +52,13 @@ void append_change(
   std::string& out, const position& at, std::uint64_t index, const envelope& change, std::string_view pipeline = {});
 
 enum class log_event {
-  epoch,    ///< an epoch was opened here
-  position, ///< everything up to here is in
+  epoch,    ///< an epoch was opened here: before all changes of its seq
+  position, ///< everything up to here is in: behind all changes of its seq, where that is complete
 };
+
+/// Where the line of an event stands.
+/// @param at what is in with it
+change_place place_of(log_event what, const position& at) noexcept;
 
 /// Appends the line of an event, line feed included.
 /// @param at what is in with this line
