@@ -10,7 +10,11 @@ void change_lines::go_on(const std::optional<log_line>& last) {
   told_ = reached_ = last ? std::optional{last->at} : std::nullopt;
 }
 
-result<void> change_lines::append(std::string& out, const batch& live) {
+result<void> change_lines::append(std::string& out, const batch& live, std::vector<line_end>* ends) {
+  const auto note = [&](const change_place& place, const envelope* change) {
+    if (ends != nullptr)
+      ends->push_back({out.size(), place, change});
+  };
   if (!live.at)
     return error{errc::position_missing, "a live batch without a position"};
   if (auto sound = check_parts(live); !sound)
@@ -27,6 +31,7 @@ result<void> change_lines::append(std::string& out, const batch& live) {
       told_->ends_transaction = part.at.ends_transaction && changes.empty();
       append_event(out, log_event::epoch, *told_, pipeline_);
       last_ = place_of(log_event::epoch, *told_);
+      note(*last_, nullptr);
     }
     auto index = part.first_index;
     for (const auto& change : changes) {
@@ -36,6 +41,7 @@ result<void> change_lines::append(std::string& out, const batch& live) {
         told_->ends_transaction = part.at.ends_transaction && &change == &changes.back();
         append_change(out, *told_, index, change, pipeline_);
         last_ = place;
+        note(place, &change);
       }
       ++index;
     }
@@ -46,12 +52,14 @@ result<void> change_lines::append(std::string& out, const batch& live) {
   return success();
 }
 
-void change_lines::append_position(std::string& out) {
+void change_lines::append_position(std::string& out, std::vector<line_end>* ends) {
   if (!reached_ || (told_ && covers(*told_, *reached_)))
     return;
   told_ = reached_;
   append_event(out, log_event::position, *told_, pipeline_);
   last_ = place_of(log_event::position, *told_);
+  if (ends != nullptr)
+    ends->push_back({out.size(), *last_, nullptr});
 }
 
 } // namespace weir

@@ -46,8 +46,48 @@ std::string_view name_of(errc code) noexcept {
   case errc::sink_failed: return "sink_failed";
   case errc::sequence_restarted: return "sequence_restarted";
   case errc::sink_behind: return "sink_behind";
+  case errc::not_a_log: return "not_a_log";
+  case errc::newer_format: return "newer_format";
+  case errc::read_only: return "read_only";
+  case errc::disconnected: return "disconnected";
+  case errc::layout_mismatch: return "layout_mismatch";
+  case errc::unknown_topic: return "unknown_topic";
+  case errc::entry_too_large: return "entry_too_large";
+  case errc::dedupe_conflict: return "dedupe_conflict";
+  case errc::head_moved: return "head_moved";
+  case errc::append_aborted: return "append_aborted";
+  case errc::cursor_expired: return "cursor_expired";
+  case errc::ahead_of_head: return "ahead_of_head";
+  case errc::corrupt_entry: return "corrupt_entry";
+  case errc::no_snapshot: return "no_snapshot";
+  case errc::snapshot_corrupt: return "snapshot_corrupt";
+  case errc::snapshot_trimmed: return "snapshot_trimmed";
+  case errc::not_covered: return "not_covered";
+  case errc::checkpoint_conflict: return "checkpoint_conflict";
+  case errc::checkpoint_regress: return "checkpoint_regress";
+  case errc::invalid_cursor: return "invalid_cursor";
+  case errc::wrong_source: return "wrong_source";
+  case errc::stale_epoch: return "stale_epoch";
+  case errc::ack_beyond_delivered: return "ack_beyond_delivered";
+  case errc::oversize: return "oversize";
   }
   return "unknown";
+}
+
+bool is_passing(errc code) noexcept {
+  switch (code) {
+  case errc::timed_out:
+  case errc::would_wait:
+  case errc::overloaded:
+  case errc::inbox_full:
+  case errc::permission_denied:
+  case errc::storage_full:
+  case errc::io_failed:
+  case errc::in_use:
+  case errc::read_only:
+  case errc::disconnected: return true;
+  default: return false;
+  }
 }
 
 error::error(errc code, std::string sentence, std::vector<fact> facts) : code_{code} {

@@ -4,9 +4,11 @@
 #include <weir/change_text.hpp>
 #include <weir/error.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -21,15 +23,22 @@ public:
     : repeated_{repeated},
       pipeline_{std::move(pipeline)} {}
 
+  /// Where a line that was appended ends, behind its line feed.
+  struct line_end {
+    std::size_t end = 0;
+    change_place place = {};
+    const envelope* change = nullptr; ///< of the batch; null for an event
+  };
+
   /// Goes on behind the log's last line; absent when it is empty.
   void go_on(const std::optional<log_line>& last);
 
   /// Appends the lines of one live batch. source_failed, with nothing appended, when the block's parts are not sound or when a
   /// transaction is cut by a batch that does not say where: such a change could not be told from its repetition.
-  result<void> append(std::string& out, const batch& live);
+  result<void> append(std::string& out, const batch& live, std::vector<line_end>* ends = nullptr);
 
   /// Appends a line that says up to where the log is complete, unless its last line says so.
-  void append_position(std::string& out);
+  void append_position(std::string& out, std::vector<line_end>* ends = nullptr);
 
   const std::optional<change_place>& last() const noexcept { return last_; }
 

@@ -37,7 +37,7 @@ enum class errc : int {
   dead_lettered = 26,    ///< the lane stopped at an item that failed too often
   actor_stopped = 27,    ///< the actor that was to answer has ended
   broken_promise = 28,   ///< the actor that was to answer dropped the question
-  coroutine_failed = 29, ///< an exception left a coroutine; its text is kept
+  coroutine_failed = 29, ///< an exception left a coroutine, or a consumer's effect; its text is kept
 
   // Passing states: try again.
   cancelled = 40,  ///< stopped before it happened; nothing was changed
@@ -61,7 +61,36 @@ enum class errc : int {
   sink_failed = 71,        ///< the sink gave up
   sequence_restarted = 72, ///< a source numbers from the start again without opening a new epoch
   sink_behind = 73,        ///< the destination has lost what was confirmed to the source
+  not_a_log = 74,          ///< the file exists and is no log
+  newer_format = 75,       ///< written by a newer version, in a format that this one does not know
+  read_only = 76,          ///< it can be read and not be written
+  disconnected = 77,       ///< the connection to it is cut
+
+  // A log, its cursors and its feeds.
+  layout_mismatch = 90,       ///< the topic exists with other shards, another format or codec
+  unknown_topic = 91,         ///< the store has no topic of that name
+  entry_too_large = 92,       ///< larger than the store takes
+  dedupe_conflict = 93,       ///< the topic holds another entry under that dedupe key
+  head_moved = 94,            ///< the shard's head is not the expected one
+  append_aborted = 95,        ///< an earlier append of the same window failed; this one did not happen
+  cursor_expired = 96,        ///< what follows the cursor is not retained any more
+  ahead_of_head = 97,         ///< the cursor is beyond the shard's head
+  corrupt_entry = 98,         ///< the entry at that offset is not what was appended
+  no_snapshot = 99,           ///< there is none at or below that cursor
+  snapshot_corrupt = 100,     ///< its chunks are not what was stored
+  snapshot_trimmed = 101,     ///< what follows it is not retained any more
+  not_covered = 102,          ///< no snapshot covers what would be trimmed, and it was not forced
+  checkpoint_conflict = 103,  ///< the checkpoint is not the expected one: somebody else has committed
+  checkpoint_regress = 104,   ///< the checkpoint would go back
+  invalid_cursor = 105,       ///< a text that is no cursor, or was cut or changed
+  wrong_source = 106,         ///< a cursor of another store or topic
+  stale_epoch = 107,          ///< a cursor of another epoch of the topic
+  ack_beyond_delivered = 108, ///< acknowledges what was never delivered
+  oversize = 109,             ///< one entry is larger than the feed may ever hold
 };
+
+/// Whether the same call may succeed later without anybody changing it: a passing state, or the world outside.
+bool is_passing(errc code) noexcept;
 
 /// The code's name as it is spelled in errc, for logs and JSON.
 std::string_view name_of(errc code) noexcept;
