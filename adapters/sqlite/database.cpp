@@ -60,7 +60,7 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 }
 
 /// SQLite says "unable to open database file" for all of these.
-result<void> check_path(const std::filesystem::path& path, bool& exists) {
+result<void> check_path(const std::filesystem::path& path, bool reads_only, bool& exists) {
   if (path.empty() || path == ":memory:")
     return error{errc::invalid_argument, "the database needs a file", {{"path", path.string()}}};
   const auto directory = directory_of(path);
@@ -69,21 +69,21 @@ result<void> check_path(const std::filesystem::path& path, bool& exists) {
     return system_error(errno, "there is no directory " + directory.string(), directory);
   if (!S_ISDIR(about.st_mode))
     return system_error(ENOTDIR, "there is no directory " + directory.string(), directory);
-  if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+  if (!reads_only && ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return system_error(errno, "SQLite must make files beside the database, in " + directory.string(), directory);
   exists = ::stat(path.c_str(), &about) == 0;
   if (!exists)
     return success();
   if (!S_ISREG(about.st_mode))
     return error{errc::invalid_argument, path.string() + " is no regular file", {{"path", path.string()}}};
-  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0)
-    return system_error(errno, "can't write to " + path.string(), path);
+  if (::faccessat(AT_FDCWD, path.c_str(), reads_only ? R_OK : R_OK | W_OK, AT_EACCESS) != 0)
+    return system_error(errno, (reads_only ? "can't read " : "can't write to ") + path.string(), path);
   return success();
 }
 
 /// How to read a database without a trace. Where no log lies beside it, reading it as immutable makes none; where one does
 /// (somebody writes, or was killed), the files that reading needs are there already.
-std::string look_only_uri(const std::filesystem::path& path) {
+std::string look_only_uri(const std::filesystem::path& path, bool& is_frozen) {
   std::string uri = "file:";
   static constexpr char digits[] = "0123456789ABCDEF";
   for (const auto one : std::filesystem::absolute(path).string()) {
@@ -99,8 +99,21 @@ std::string look_only_uri(const std::filesystem::path& path) {
     }
   }
   struct stat log{};
-  const auto has_log = ::stat((path.string() + "-wal").c_str(), &log) == 0;
-  return uri + (has_log ? "?mode=ro" : "?mode=ro&immutable=1");
+  is_frozen = ::stat((path.string() + "-wal").c_str(), &log) != 0;
+  return uri + (is_frozen ? "?mode=ro&immutable=1" : "?mode=ro");
+}
+
+/// What was written is in a log beside the file whose index is gone (it was copied without it): reading makes one.
+result<void> check_index(const std::filesystem::path& path) {
+  struct stat about{};
+  const auto directory = directory_of(path);
+  if (::stat((path.string() + "-wal").c_str(), &about) != 0 || ::stat((path.string() + "-shm").c_str(), &about) == 0
+      || ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
+    return success();
+  return error{errc::permission_denied,
+    path.string() + " was not closed by whoever wrote it, and reading it takes making a file beside it, in "
+      + directory.string(),
+    {{"path", path.string()}}};
 }
 
 /// SQLite takes a file that is short or begins with zeros for an empty database, and would write over it. (Read through
@@ -182,18 +195,31 @@ std::string statement::bytes(int column) const {
   return data == nullptr ? std::string{} : std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(prepared_, column)));
 }
 
-result<database> database::open(const std::filesystem::path& path, access wanted) {
+std::string_view statement::view(int column) const noexcept {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(prepared_, column));
+  return {data, data == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(prepared_, column))};
+}
+
+result<database> database::open(const std::filesystem::path& path, access wanted, const char* vfs) {
   auto exists = false;
-  if (auto usable = check_path(path, exists); !usable)
+  if (auto usable = check_path(path, wanted == access::read, exists); !usable)
     return std::move(usable).error();
+  if (wanted == access::read && exists) {
+    if (auto readable = check_index(path); !readable)
+      return std::move(readable).error();
+  }
   database opened;
   auto code = SQLITE_OK;
+  constexpr auto usual = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   if (wanted == access::read_write)
-    code = sqlite3_open_v2(path.c_str(), &opened.handle_,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+    code = sqlite3_open_v2(path.c_str(), &opened.handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | usual, vfs);
+  else if (wanted == access::change && !exists)
+    return system_error(ENOENT, "there is no file " + path.string(), path);
+  else if (wanted == access::change)
+    code = sqlite3_open_v2(path.c_str(), &opened.handle_, SQLITE_OPEN_READWRITE | usual, vfs);
   else if (exists)
-    code = sqlite3_open_v2(look_only_uri(path).c_str(), &opened.handle_,
-      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+    code = sqlite3_open_v2(
+      look_only_uri(path, opened.is_frozen_).c_str(), &opened.handle_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | usual, vfs);
   else
     return opened;
   if (opened.handle_ == nullptr)
@@ -207,6 +233,7 @@ result<database> database::open(const std::filesystem::path& path, access wanted
 }
 
 void database::close() noexcept {
+  kept_.clear();
   sqlite3_close_v2(std::exchange(handle_, nullptr));
 }
 
@@ -223,6 +250,15 @@ result<statement> database::prepare(std::string_view sql) {
   if (code != SQLITE_OK)
     return failure_of(handle_, code);
   return statement{prepared};
+}
+
+result<statement*> database::kept(const char* sql) {
+  if (const auto found = kept_.find(sql); found != kept_.end())
+    return &found->second;
+  auto prepared = prepare(sql);
+  if (!prepared)
+    return std::move(prepared).error();
+  return &kept_.emplace(sql, std::move(prepared).value()).first->second;
 }
 
 result<std::optional<std::string>> database::look_up(std::string_view sql, std::string_view parameter) {
