@@ -2,6 +2,7 @@
 
 #include <weir/cli/plain_text.hpp>
 #include <weir/cli/units.hpp>
+#include <weir/topic_name.hpp>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,10 @@ using std::string_view_literals::operator""sv;
 constexpr std::uint64_t kib = 1U << 10U;
 constexpr std::uint64_t gib = 1U << 30U;
 
-constexpr std::array source_types{"git"sv, "jsonl"sv};
-constexpr std::array sink_types{"sqlite"sv, "jsonl"sv, "stdout"sv};
+constexpr std::array source_types{"git"sv, "jsonl"sv, "log"sv};
+constexpr std::array sink_types{"sqlite"sv, "jsonl"sv, "stdout"sv, "log"sv};
 constexpr std::array stream_types{"channel"sv};
+constexpr std::array log_formats{"changes"sv, "entries"sv};
 constexpr std::array policies{"stop"sv, "dead-letter"sv};
 constexpr std::array pipe_policies{"refuse"sv, "new-epoch"sv, "skip-confirmed"sv};
 constexpr std::array scheduling_policies{"stealing"sv, "sharing"sv};
@@ -71,6 +73,39 @@ jsonl_source_options read_jsonl_source(table_reader& reader, const std::filesyst
   if (const auto given = reader.size("max_line", kib, gib))
     jsonl.max_line = *given;
   return jsonl;
+}
+
+constexpr auto expected_log = "the path of a log, which is a SQLite file"sv;
+
+/// A topic's or a consumer's name, where it is given.
+void read_log_name(table_reader& reader, std::string_view key, std::string& name) {
+  constexpr auto expected = "1 to 249 bytes of UTF-8 without NUL"sv;
+  auto given = reader.text(key, expected);
+  if (!given)
+    return;
+  if (!check_topic_name(*given))
+    reader.fail(key, in_quotes(*given) + " is not a name", std::string{expected});
+  name = std::move(*given);
+}
+
+log_source_config read_log_source(table_reader& reader, const std::filesystem::path& directory) {
+  log_source_config log;
+  reader.require("path", expected_log);
+  log.path = read_path(reader, "path", expected_log, directory).value_or("");
+  read_log_name(reader, "topic", log.topic);
+  read_log_name(reader, "consumer", log.consumer);
+  if (reader.choice("format", log_formats) == "entries")
+    log.format = log_format::entries;
+  constexpr auto expected_collection = "up to 64 letters, digits and \"._-\", such as \"entries\""sv;
+  if (auto given = reader.text("collection", expected_collection)) {
+    if (!is_plain_name(*given))
+      reader.fail("collection", in_quotes(*given) + " is not a collection's name", std::string{expected_collection});
+    else if (log.format == log_format::changes)
+      reader.fail("collection", "has no effect where entries are changes, which name their collections",
+        "format = \"entries\" in the same table, or no collection");
+    log.collection = std::move(*given);
+  }
+  return log;
 }
 
 void read_policy(table_reader& reader, sink_policy& policy) {
@@ -144,6 +179,10 @@ void read_source(table_reader& reader, const std::filesystem::path& directory, s
     auto jsonl = read_jsonl_source(reader, directory);
     jsonl.follow = follow;
     source.from = std::move(jsonl);
+  } else if (type == "log") {
+    auto log = read_log_source(reader, directory);
+    log.follow = follow;
+    source.from = std::move(log);
   }
   reader.refuse_unknown_keys(type);
 }
@@ -176,6 +215,12 @@ sink_config read_sink(table_reader& reader, const std::filesystem::path& directo
     sink.to = jsonl_sink_options{read_path(reader, "path", expected, directory).value_or("")};
   } else if (type == "stdout") {
     sink.to = stdout_sink_options{};
+  } else if (type == "log") {
+    log_sink_config log;
+    reader.require("path", expected_log);
+    log.path = read_path(reader, "path", expected_log, directory).value_or("");
+    read_log_name(reader, "topic", log.topic);
+    sink.to = std::move(log);
   }
   read_policy(reader, sink.policy);
   reader.refuse_unknown_keys(type);

@@ -1,8 +1,8 @@
 #include <weir/base64.hpp>
 #include <weir/change_text.hpp>
 #include <weir/cli/dead_letters.hpp>
+#include <weir/cli/json_members.hpp>
 #include <weir/json_text.hpp>
-#include <weir/utf8.hpp>
 
 #include <fmt/format.h>
 
@@ -17,28 +17,11 @@ namespace weir::cli {
 
 namespace {
 
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  out += out.ends_with('{') ? "" : ",";
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
-/// Text as it is; other bytes as base64, under another name.
-void append_bytes(std::string& out, std::string_view name, std::string_view bytes) {
-  if (is_utf8(bytes))
-    return append_member(out, name, bytes);
-  out += out.ends_with('{') ? "\"" : ",\"";
-  out.append(name).append("_base64\":\"");
-  append_base64(out, bytes);
-  out += '"';
-}
-
 /// As in a log of changes, but for the place: it is the batch's.
 void append_record(std::string& out, const envelope& record) {
   out += '{';
-  append_bytes(out, "collection", record.collection);
-  append_bytes(out, "key", record.key);
+  append_bytes_member(out, "collection", record.collection);
+  append_bytes_member(out, "key", record.key);
   append_member(out, "op", record.operation == operation::erase ? "delete" : "upsert");
   if (record.payload && is_json_on_one_line(*record.payload)) {
     out.append(",\"payload\":").append(*record.payload);
@@ -93,7 +76,7 @@ std::string to_json(const dead_letter& letter, std::chrono::system_clock::time_p
     line += ",\"change\":";
     append_record(line, *letter.record);
   } else {
-    append_bytes(line, "record", letter.bytes);
+    append_bytes_member(line, "record", letter.bytes);
   }
   return line + "}\n";
 }

@@ -2,6 +2,7 @@
 #include <weir/cli/plain_text.hpp>
 
 #include "cross_check.hpp"
+#include "log_ports.hpp"
 #include "shared_files.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,11 @@ config_error at_key(const config& from, std::string key, const error& why, std::
 config_error source_error(const config& from, const error& why) {
   if (std::holds_alternative<jsonl_source_options>(from.source.from))
     return at_key(from, "source.path", why, "a file that can be read");
+  if (std::holds_alternative<log_source_config>(from.source.from))
+    return why == errc::unknown_topic || why == errc::layout_mismatch
+             ? at_key(from, from.places.contains("source.topic") ? "source.topic" : "source.path", why,
+                 "a topic of one shard that is there")
+             : at_key(from, "source.path", why, "a log that can be read and written");
   if (!why.fact_of("program").empty())
     return at_key(from, "source.type", why, "the program git in PATH");
   if (!why.fact_of("ref").empty() || why.fact_of("option") == "ref")
@@ -92,6 +98,7 @@ result<sink_state> look_at_sink(const config& from, const sink_config& one) {
                       [&](const sqlite_sink_options& options) { return check_sqlite(complete(options, from, one)); },
                       [&](const jsonl_sink_options& options) { return check(complete(options, from)); },
                       [](const stdout_sink_options&) -> result<sink_state> { return sink_state{}; },
+                      [&](const log_sink_config& log) { return check_log_sink(log, from.name); },
                     },
     one.to);
 }
@@ -116,17 +123,19 @@ std::optional<config_error> check_sink(const config& from, std::size_t index, co
 } // namespace
 
 result<std::unique_ptr<source>> make_source(const config& from) {
-  return std::visit(overloaded{
-                      [](const git_options& options) -> result<std::unique_ptr<source>> {
-                        auto made = git_source::make(options);
-                        if (!made)
-                          return std::move(made).error();
-                        return std::unique_ptr<source>{std::move(made).value()};
-                      },
-                      [](const jsonl_source_options& options) -> result<std::unique_ptr<source>> {
-                        return std::unique_ptr<source>{std::make_unique<jsonl_source>(options)};
-                      },
-                    },
+  return std::visit(
+    overloaded{
+      [](const git_options& options) -> result<std::unique_ptr<source>> {
+        auto made = git_source::make(options);
+        if (!made)
+          return std::move(made).error();
+        return std::unique_ptr<source>{std::move(made).value()};
+      },
+      [](const jsonl_source_options& options) -> result<std::unique_ptr<source>> {
+        return std::unique_ptr<source>{std::make_unique<jsonl_source>(options)};
+      },
+      [&](const log_source_config& log) -> result<std::unique_ptr<source>> { return make_log_source(log, from.name); },
+    },
     from.source.from);
 }
 
@@ -138,6 +147,7 @@ std::unique_ptr<sink> make_sink(const config& from, const sink_config& one) {
         return std::make_unique<jsonl_sink>(complete(options, from));
       },
       [](const stdout_sink_options& options) -> std::unique_ptr<sink> { return std::make_unique<stdout_sink>(options); },
+      [&](const log_sink_config& log) { return make_log_sink(log, from.name); },
     },
     one.to);
 }
@@ -155,11 +165,17 @@ state_owner owner_of(const config& from) {
       {"type", "git"}, {"repository", real_path(git->repository)}, {"ref", git->ref}, {"collection", git->collection}};
   else if (const auto* jsonl = std::get_if<jsonl_source_options>(&from.source.from))
     owner.source = {{"type", "jsonl"}, {"path", jsonl->path == "-" ? "-" : real_path(jsonl->path)}};
+  else if (const auto* log = std::get_if<log_source_config>(&from.source.from))
+    owner.source = {{"type", "log"}, {"path", real_path(log->path)}, {"topic", log->topic}};
   return owner;
 }
 
 config_errors check_source(const config& from) {
-  const auto checked = std::visit([](const auto& options) { return check(options); }, from.source.from);
+  const auto checked = std::visit(overloaded{
+                                    [](const auto& options) { return check(options); },
+                                    [](const log_source_config& log) { return check_log_source(log); },
+                                  },
+    from.source.from);
   return checked ? config_errors{} : config_errors{source_error(from, checked.error())};
 }
 
@@ -177,12 +193,14 @@ config_errors check_endpoints(const config& from, const std::optional<position>&
 }
 
 std::string described_source(const config& from) {
-  return std::visit(overloaded{
-                      [](const git_options& options) { return fmt::format("git {} at {}", options.repository, options.ref); },
-                      [](const jsonl_source_options& options) {
-                        return "jsonl " + (options.path == "-" ? "from standard input" : options.path.native());
-                      },
-                    },
+  return std::visit(
+    overloaded{
+      [](const git_options& options) { return fmt::format("git {} at {}", options.repository, options.ref); },
+      [](const jsonl_source_options& options) {
+        return "jsonl " + (options.path == "-" ? "from standard input" : options.path.native());
+      },
+      [](const log_source_config& log) { return fmt::format("log {}, topic {}", log.path.native(), log.topic); },
+    },
     from.source.from);
 }
 
@@ -191,6 +209,7 @@ std::string described_sink(const sink_config& one) {
                       [](const sqlite_sink_options& options) { return "sqlite " + options.path.native(); },
                       [](const jsonl_sink_options& options) { return "jsonl " + options.path.native(); },
                       [](const stdout_sink_options&) { return std::string{"stdout"}; },
+                      [](const log_sink_config& log) { return fmt::format("log {}, topic {}", log.path.native(), log.topic); },
                     },
     one.to);
 }

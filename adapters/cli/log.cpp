@@ -34,14 +34,18 @@ std::string value_text(std::string_view value) {
 
 } // namespace
 
-std::string to_text(const log_entry& entry) {
-  auto text = fmt::format("{} {:<7} {}", to_text(entry.time), name_of(entry.level), printable(entry.message));
+std::string with_facts(std::string_view sentence, const std::vector<std::pair<std::string, std::string>>& facts) {
+  auto text = printable(sentence);
   const char* separator = " (";
-  for (const auto& [name, value] : entry.facts) {
+  for (const auto& [name, value] : facts) {
     text += fmt::format("{}{}={}", separator, name, value_text(value));
     separator = ", ";
   }
-  return entry.facts.empty() ? text : text + ")";
+  return facts.empty() ? text : text + ")";
+}
+
+std::string to_text(const log_entry& entry) {
+  return fmt::format("{} {:<7} {}", to_text(entry.time), name_of(entry.level), with_facts(entry.message, entry.facts));
 }
 
 std::string to_json(const log_entry& entry) {

@@ -1,6 +1,7 @@
 #include <weir/cli/arguments.hpp>
 #include <weir/cli/commands.hpp>
 #include <weir/cli/files.hpp>
+#include <weir/cli/log_commands.hpp>
 #include <weir/cli/print.hpp>
 #include <weir/cli/signals.hpp>
 
@@ -32,6 +33,8 @@ exit_code execute(std::vector<std::string> given) {
     write_all(STDERR_FILENO, end->message);
     return print(end->output, end->code);
   }
+  if (const auto* log = std::get_if<log_arguments>(&parsed))
+    return run_log_command(*log);
   const auto& asked = std::get<arguments>(parsed);
   switch (asked.what) {
   case command::run: return run_pipeline(asked);

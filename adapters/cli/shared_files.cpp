@@ -51,23 +51,45 @@ bool lies_really_in(const fs::path& path, const fs::path& directory) {
   return begins_with(target_of(path), target_of(directory));
 }
 
-/// What the source reads; empty where that is not one file.
-fs::path path_of(const source_config& source) {
-  const auto* jsonl = std::get_if<jsonl_source_options>(&source.from);
-  if (jsonl == nullptr)
-    return {};
-  return jsonl->path == "-" ? "/dev/stdin" : jsonl->path;
+/// A SQLite database, and what it keeps beside it.
+std::vector<fs::path> database_files(const fs::path& path) {
+  std::vector<fs::path> files;
+  for (const auto* suffix : {"", "-wal", "-shm", "-journal"})
+    files.emplace_back(path.native() + suffix);
+  return files;
+}
+
+/// What the source reads; none where those are not single files.
+std::vector<fs::path> files_of(const source_config& source) {
+  if (const auto* jsonl = std::get_if<jsonl_source_options>(&source.from))
+    return {jsonl->path == "-" ? "/dev/stdin" : jsonl->path};
+  if (const auto* log = std::get_if<log_source_config>(&source.from))
+    return database_files(log->path);
+  return {};
+}
+
+/// Two topics of one log don't come into each other's way.
+bool are_topics_of_one_log(const sink_config& sink, const source_config& source) {
+  const auto* written = std::get_if<log_sink_config>(&sink.to);
+  const auto* read = std::get_if<log_source_config>(&source.from);
+  return written != nullptr && read != nullptr && written->topic != read->topic;
+}
+
+bool are_topics_of_one_log(const sink_config& sink, const sink_config& other) {
+  const auto* one = std::get_if<log_sink_config>(&sink.to);
+  const auto* two = std::get_if<log_sink_config>(&other.to);
+  return one != nullptr && two != nullptr && one->topic != two->topic;
 }
 
 /// What the sink writes: the file that it is given first, and what SQLite keeps beside it.
 std::vector<fs::path> files_of(const sink_config& sink) {
   if (const auto* jsonl = std::get_if<jsonl_sink_options>(&sink.to))
     return {jsonl->path};
-  std::vector<fs::path> files;
   if (const auto* sqlite = std::get_if<sqlite_sink_options>(&sink.to))
-    for (const auto* suffix : {"", "-wal", "-shm", "-journal"})
-      files.emplace_back(sqlite->path.native() + suffix);
-  return files;
+    return database_files(sqlite->path);
+  if (const auto* log = std::get_if<log_sink_config>(&sink.to))
+    return database_files(log->path);
+  return {};
 }
 
 config_errors compare(const config& read, const key_places& places, const comparison& compared) {
@@ -82,9 +104,7 @@ config_errors compare(const config& read, const key_places& places, const compar
       return std::ranges::any_of(others, [&](const fs::path& other) { return compared.are_same(other, file); });
     });
   };
-  std::vector<fs::path> source;
-  if (const auto path = path_of(read.source); !path.empty())
-    source.push_back(path);
+  const auto source = files_of(read.source);
   for (std::size_t index = 0; index < read.sinks.size(); ++index) {
     const auto files = files_of(read.sinks[index]);
     if (files.empty() || files.front().empty())
@@ -93,12 +113,14 @@ config_errors compare(const config& read, const key_places& places, const compar
     const auto report = [&](const fs::path& file, std::string_view wrong, std::string expected) {
       errors.push_back({place_of(key), key, fmt::format("{} {}", in_quotes(file.native()), wrong), std::move(expected)});
     };
-    if (const auto file = shared(files, source); file != files.end())
-      report(*file, "is the file that the source reads", "another file");
+    const auto read_too = shared(files, source);
+    if (read_too != files.end() && !are_topics_of_one_log(read.sinks[index], read.source))
+      report(*read_too, "is the file that the source reads", "another file");
     if (!read.state.empty() && compared.lies_in(files.front(), read.state))
       report(files.front(), "lies in the state directory, which is the program's own", "a file somewhere else");
     for (std::size_t other = 0; other < index; ++other)
-      if (const auto file = shared(files, files_of(read.sinks[other])); file != files.end()) {
+      if (const auto file = shared(files, files_of(read.sinks[other]));
+        file != files.end() && !are_topics_of_one_log(read.sinks[index], read.sinks[other])) {
         report(*file, fmt::format("is written by the sink in line {} already", place_of(path_of_sink(other)).line),
           "a file of its own for each sink");
         break;

@@ -5,7 +5,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <fcntl.h>
+#include <thread>
 #include <unistd.h>
 
 namespace weir::cli {
@@ -27,6 +30,13 @@ pid_t read_holder(const std::filesystem::path& path) {
   return holder;
 }
 
+/// A process that was killed while it started a child leaves the lock to that for a moment, until it runs its own program.
+constexpr std::chrono::seconds longest_wait{5};
+
+bool is_gone(pid_t process) noexcept {
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
 struct flock whole_file() noexcept {
   struct flock range{};
   range.l_type = F_WRLCK;
@@ -42,10 +52,14 @@ result<posix::file_descriptor> take_lock(const std::filesystem::path& directory)
   if (!lock.is_open())
     return system_failure(errno, "lock", path);
   auto range = whole_file();
-  if (::fcntl(lock.number(), F_OFD_SETLK, &range) != 0) {
+  const auto until = std::chrono::steady_clock::now() + longest_wait;
+  while (::fcntl(lock.number(), F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES)
       return system_failure(errno, "lock", path);
-    return in_use(directory, read_holder(path));
+    const auto holder = read_holder(path);
+    if (!is_gone(holder) || std::chrono::steady_clock::now() >= until)
+      return in_use(directory, holder);
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
   }
   // For people only. Where it can't be written (a full disk), the lock holds nevertheless.
   const auto number = fmt::format("{}\n", ::getpid());

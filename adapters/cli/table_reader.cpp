@@ -248,8 +248,8 @@ void table_reader::refuse_unknown_key(const toml::key& key, std::optional<std::s
       return;
     if (belongs && std::ranges::find(valid, known.name) == valid.end())
       valid.push_back(known.name);
-    // Of several places where it would mean something, one in this very table is the likelier slip.
-    if (!belongs && known.name == given && (elsewhere == nullptr || known.table == name_))
+    // Of several places where it would mean something, the first one in this very table is the likelier slip.
+    if (!belongs && known.name == given && (elsewhere == nullptr || (known.table == name_ && elsewhere->table != name_)))
       elsewhere = &known;
   }
   std::string wrong;

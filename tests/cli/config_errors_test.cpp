@@ -132,13 +132,14 @@ TEST_CASE("a key in the wrong table is told where it belongs") {
 
 TEST_CASE("types that are not there") {
   CHECK(complaints(all({head, "[source]\ntype = \"gti\"\nrepository = \".\"\npath = \"x\"\n", sink}))
-        == "p.toml:4:8: source.type: \"gti\" is not a choice here (did you mean \"git\"?); expected \"git\" or \"jsonl\"\n");
+        == "p.toml:4:8: source.type: \"gti\" is not a choice here (did you mean \"git\"?); expected \"git\", \"jsonl\" or "
+           "\"log\"\n");
   CHECK(complaints(all({head, git, "[[sink]]\nname = \"a\"\ntype = \"kafka\"\n"}))
-        == "p.toml:8:8: sink[0].type: \"kafka\" is not a choice here; expected \"sqlite\", \"jsonl\" or \"stdout\"\n");
+        == "p.toml:8:8: sink[0].type: \"kafka\" is not a choice here; expected \"sqlite\", \"jsonl\", \"stdout\" or \"log\"\n");
   CHECK(complaints(all({head, git, sink, "[stream]\ntype = \"durable\"\n"}))
         == "p.toml:11:8: stream.type: \"durable\" is not a choice here; expected \"channel\"\n");
   CHECK(complaints(all({head, "[source]\nrepository = \".\"\n", sink}))
-        == "p.toml:3:1: source.type: is missing; expected \"git\" or \"jsonl\"\n");
+        == "p.toml:3:1: source.type: is missing; expected \"git\", \"jsonl\" or \"log\"\n");
 }
 
 TEST_CASE("values of the wrong kind") {

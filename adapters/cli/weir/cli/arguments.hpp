@@ -1,6 +1,7 @@
 #pragma once
 
-#include <weir/cli/exit_code.hpp>
+#include <weir/cli/early_end.hpp>
+#include <weir/cli/log_arguments.hpp>
 
 #include <filesystem>
 #include <span>
@@ -11,7 +12,7 @@ namespace weir::cli {
 
 enum class command { run, check, version };
 
-/// What the command line asks for.
+/// What the command line asks for, for a pipeline.
 struct arguments {
   command what = command::run;
   std::filesystem::path file; ///< of the configuration; empty for `version`
@@ -19,15 +20,11 @@ struct arguments {
   bool json = false;
 };
 
-/// What to print instead of doing anything: help that was asked for, or what is wrong with the command line.
-struct early_end {
-  exit_code code = exit_code::done;
-  std::string output;  ///< for standard output
-  std::string message; ///< for standard error
-};
+/// What the command line asks for; `weir log` has arguments of its own.
+using parsed_arguments = std::variant<arguments, log_arguments, early_end>;
 
 /// Reads the arguments that follow the program's name. Pure.
-std::variant<arguments, early_end> parse_arguments(std::span<const std::string> given);
+parsed_arguments parse_arguments(std::span<const std::string> given);
 
 /// "weir 0.1.0".
 std::string version_text();

@@ -5,6 +5,7 @@
 #include <weir/error.hpp>
 #include <weir/git.hpp>
 #include <weir/jsonl.hpp>
+#include <weir/log_endpoints.hpp>
 #include <weir/pipeline.hpp>
 #include <weir/sqlite.hpp>
 #include <weir/stdout.hpp>
@@ -19,8 +20,24 @@
 
 namespace weir::cli {
 
+/// A topic of a log in a SQLite file, to be read.
+struct log_source_config {
+  std::filesystem::path path = {};
+  std::string topic = "main";
+  std::string consumer = {}; ///< empty: the pipeline's name
+  bool follow = false;
+  log_format format = log_format::changes;
+  std::string collection = "entries"; ///< of log_format::entries
+};
+
+/// A topic of a log in a SQLite file, to be written.
+struct log_sink_config {
+  std::filesystem::path path = {};
+  std::string topic = "main";
+};
+
 struct source_config {
-  std::variant<git_options, jsonl_source_options> from = {};
+  std::variant<git_options, jsonl_source_options, log_source_config> from = {};
   std::size_t max_changes = 512;     ///< in one batch
   std::size_t max_bytes = 1U << 20U; ///< in one batch; at most what a lane may hold
 };
@@ -33,7 +50,7 @@ struct stream_config {
 
 struct sink_config {
   std::string name = {}; ///< and its lane's
-  std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options> to = {};
+  std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options, log_sink_config> to = {};
   sink_policy policy = {};
 };
 

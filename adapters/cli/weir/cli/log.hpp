@@ -21,8 +21,10 @@ struct log_entry {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// "2026-01-02T03:04:05.678Z info    message (name=value, …)", one line without its end; UTC. Values that hold spaces or
-/// anything that a terminal would act on are quoted.
+/// "sentence (name=value, …)" on one line. Values that hold spaces or anything that a terminal would act on are quoted.
+std::string with_facts(std::string_view sentence, const std::vector<std::pair<std::string, std::string>>& facts);
+
+/// "2026-01-02T03:04:05.678Z info    message (name=value, …)", one line without its end; UTC.
 std::string to_text(const log_entry& entry);
 
 /// {"time":…,"level":…,"message":…,"facts":{…}}, one line without its end.

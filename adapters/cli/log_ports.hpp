@@ -1,0 +1,21 @@
+#pragma once
+
+#include <weir/cli/config.hpp>
+#include <weir/error.hpp>
+#include <weir/sink.hpp>
+#include <weir/source.hpp>
+
+#include <memory>
+#include <string>
+
+/// Logs in SQLite files as a pipeline's source and sinks.
+namespace weir::cli {
+
+result<std::unique_ptr<source>> make_log_source(const log_source_config& log, const std::string& pipeline);
+std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::string& pipeline);
+
+/// Whether it would open. Blocks; changes nothing.
+result<void> check_log_source(const log_source_config& log);
+result<sink_state> check_log_sink(const log_sink_config& log, const std::string& pipeline);
+
+} // namespace weir::cli
