@@ -104,6 +104,14 @@ figures measure(flow& subject, const run_settings& settings) {
   return found;
 }
 
+figures measure(labour& subject, const run_settings& settings) {
+  const auto run = [&](std::uint64_t tried) { subject.run(tried); };
+  const auto items = settings.items != 0 ? settings.items : calibrate(run, settings.seconds);
+  auto found = count([&] { subject.run(items); }, items);
+  found.peak_rss_bytes = peak_rss_bytes();
+  return found;
+}
+
 figures measure(exchange& subject, const run_settings& settings) {
   const auto warm_up = [&](std::uint64_t tried) {
     latency_histogram ignored;

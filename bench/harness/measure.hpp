@@ -35,6 +35,15 @@ public:
 /// Saturates for about the wanted time and then offers items at the smaller of 250,000/s and half of what it has reached.
 figures measure(flow& subject, const run_settings& settings);
 
+/// Does a number of things as fast as they go, in whatever pieces it likes.
+class labour {
+public:
+  virtual ~labour() = default;
+  virtual void run(std::uint64_t items) = 0;
+};
+
+figures measure(labour& subject, const run_settings& settings);
+
 /// Does one thing after another, each when the one before has come back.
 class exchange {
 public:
