@@ -13,6 +13,15 @@ import subprocess
 import sys
 import tempfile
 
+RECORD_PROGRAM = """
+#include <weir/record_codec.hpp>
+int main() {
+  std::string record;
+  weir::encode_record(record, {.key = "k", .payload = "p"});
+  weir::entry read;
+  return weir::decode_record(record, read) && read.payload == "p" ? 0 : 1;
+}
+"""
 EXPECTED = sorted(["search: 3 delivered", "audit: 3 delivered", "3 published and acknowledged by both"])
 
 
@@ -42,10 +51,31 @@ def packages_of(prefix):
     return {path.stem: path for path in prefix.glob("lib*/**/pkgconfig/weir-*.pc")}
 
 
+def library_path(prefix):
+    return ":".join({str(path.parent) for path in prefix.glob("lib*/**/libweir-core.*")})
+
+
 def check_application(application, prefix):
-    libraries = ":".join({str(path.parent) for path in prefix.glob("lib*/**/libweir-core.*")})
-    said = run([application], env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=60)
+    said = run([application], env={**os.environ, "LD_LIBRARY_PATH": library_path(prefix)}, timeout=60)
     check(sorted(said.splitlines()) == EXPECTED, f"{application} says:\n{said}")
+
+
+def check_record(prefix, folder, compiler):
+    """weir-core brings what its record codec needs, and what other languages read a record by."""
+    pkgconfig = str(packages_of(prefix)["weir-core"].parent)
+    flags = run(["pkg-config", "--cflags", "--libs", "weir-core"], env={**os.environ, "PKG_CONFIG_PATH": pkgconfig}).split()
+    program = folder / "record"
+    run([*compiler, "-std=c++20", "-x", "c++", "-", "-o", program, *flags], input=RECORD_PROGRAM)
+    run([program], env={**os.environ, "LD_LIBRARY_PATH": library_path(prefix)}, timeout=60)
+    schema = prefix / "share" / "weir" / "record.proto"
+    check("message Record" in schema.read_text(), f"{schema} is not the record's schema")
+
+
+def check_program(prefix):
+    """The program comes with its completion, where bash-completion looks."""
+    if (prefix / "bin" / "weir").exists():
+        completion = prefix / "share" / "bash-completion" / "completions" / "weir"
+        check("complete -F _weir weir" in completion.read_text(), f"{completion} completes nothing")
 
 
 def build_with_pkg_config(prefix, source, folder, compiler):
@@ -91,6 +121,8 @@ def main(arguments):
         folder = pathlib.Path(name)
         prefix = install(build, folder)
         check_every_package_and_header(prefix, compiler)
+        check_record(prefix, folder, compiler)
+        check_program(prefix)
         build_with_pkg_config(prefix, source, folder, compiler)
         if shutil.which("cmake"):
             build_with_cmake(prefix, source, folder, compiler)
