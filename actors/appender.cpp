@@ -12,7 +12,7 @@ namespace detail {
 
 struct append_ticket_state {
   std::optional<result<std::vector<entry_place>>> outcome;
-  std::shared_ptr<appender_state> of;
+  std::weak_ptr<appender_state> of; // which holds the ticket
 };
 
 struct appender_state {
@@ -187,7 +187,11 @@ task<> pump(self me, std::shared_ptr<appender_state> state) {
 task<result<std::vector<entry_place>>> append_ticket::stored(self, deadline until) const {
   const auto state = state_;
   while (!state->outcome) {
-    const auto of = state->of;
+    const auto of = state->of.lock();
+    if (!of) {
+      result<std::vector<entry_place>> gone = error{errc::actor_stopped, "the appender ended before the append was decided"};
+      co_return gone;
+    }
     auto waiting = of->changed.wait(until);
     auto woken = co_await waiting;
     if (!woken && !state->outcome) {

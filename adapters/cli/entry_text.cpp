@@ -13,6 +13,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 #include <limits>
 
 namespace weir::cli {
@@ -120,11 +121,14 @@ private:
 } // namespace
 
 std::string nanosecond_time(std::int64_t time) {
-  const std::chrono::nanoseconds since_epoch{time};
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since_epoch);
-  const std::chrono::sys_seconds whole{seconds};
-  return fmt::format(
-    "{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(whole)), (since_epoch - seconds).count());
+  constexpr std::int64_t second = 1'000'000'000;
+  auto whole = time / second;
+  auto rest = time % second;
+  if (rest < 0) { // before 1970: towards the past
+    rest += second;
+    --whole;
+  }
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(static_cast<std::time_t>(whole)), rest);
 }
 
 void append_entry(std::string& out, std::uint32_t shard, const entry& one, const cursor& at) {
