@@ -3,32 +3,27 @@
 
 #include "hex_text.hpp"
 #include "little_endian.hpp"
+#include "protobuf_fields.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 namespace weir {
 
 namespace {
 
-// Protobuf's own streams write and read the fields, not the class that protoc makes of record.proto: that one copies every
-// payload once more, and takes a field that is there twice. The tests hold the two against each other.
+// Read with protobuf's own stream and not with the class that protoc makes of record.proto: that one takes a field that is
+// there twice. The tests hold the two against each other.
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
 
 constexpr std::uint64_t newest_version = 1;
 
-/// How protobuf writes a field's value.
-enum class wire_type : std::uint32_t { varint = 0, bytes = 2, fixed32 = 5 };
-
-constexpr std::uint32_t tag_of(std::uint32_t field, wire_type type) noexcept {
-  return field << 3U | static_cast<std::uint32_t>(type);
-}
+using detail::tag_of;
+using detail::wire_type;
 
 // The fields of record.proto.
 constexpr auto version_tag = tag_of(1, wire_type::varint);
@@ -59,18 +54,13 @@ std::uint32_t checksum_of(const record_fields& of) noexcept {
   return crc32c(of.payload, sum);
 }
 
-std::size_t size_of(std::string_view bytes) noexcept {
-  return bytes.empty() ? 0 : 1 + CodedOutputStream::VarintSize64(bytes.size()) + bytes.size();
-}
-
-/// Like every writer of proto3, leaves out what is empty.
-std::uint8_t* write(std::uint8_t* to, std::uint32_t tag, std::string_view bytes) noexcept {
-  if (bytes.empty())
-    return to;
-  to = CodedOutputStream::WriteTagToArray(tag, to);
-  to = CodedOutputStream::WriteVarint64ToArray(bytes.size(), to);
-  std::memcpy(to, bytes.data(), bytes.size());
-  return to + bytes.size();
+/// The last field first, as they are written.
+void put(auto& out, const record_fields& fields) {
+  out.fixed32(crc32c_tag, fields.crc32c);
+  out.bytes(payload_tag, fields.payload);
+  out.bytes(dedupe_tag, fields.dedupe);
+  out.bytes(key_tag, fields.key);
+  out.number(version_tag, fields.version);
 }
 
 bool read(CodedInputStream& from, std::string_view& bytes) {
@@ -125,16 +115,7 @@ std::string hex(std::uint32_t sum) {
 void encode_record(std::string& out, const new_entry& given) {
   record_fields fields{newest_version, given.key, given.dedupe, given.payload};
   fields.crc32c = checksum_of(fields);
-  const auto before = out.size();
-  out.resize(before + 2 + size_of(fields.key) + size_of(fields.dedupe) + size_of(fields.payload) + 5);
-  auto* at = reinterpret_cast<std::uint8_t*>(out.data()) + before;
-  at = CodedOutputStream::WriteTagToArray(version_tag, at);
-  at = CodedOutputStream::WriteVarint64ToArray(fields.version, at);
-  at = write(at, key_tag, fields.key);
-  at = write(at, dedupe_tag, fields.dedupe);
-  at = write(at, payload_tag, fields.payload);
-  at = CodedOutputStream::WriteTagToArray(crc32c_tag, at);
-  CodedOutputStream::WriteLittleEndian32ToArray(fields.crc32c, at);
+  detail::append_message(out, [&](auto& to) { put(to, fields); });
 }
 
 result<void> decode_record(std::string_view bytes, entry& into) {
