@@ -61,14 +61,15 @@ def check_application(application, prefix):
 
 
 def check_record(prefix, folder, compiler):
-    """weir-core brings what its record codec needs, and what other languages read a record by."""
+    """weir-core brings what its record codec needs, and what other languages read a record and a stream's item by."""
     pkgconfig = str(packages_of(prefix)["weir-core"].parent)
     flags = run(["pkg-config", "--cflags", "--libs", "weir-core"], env={**os.environ, "PKG_CONFIG_PATH": pkgconfig}).split()
     program = folder / "record"
     run([*compiler, "-std=c++20", "-x", "c++", "-", "-o", program, *flags], input=RECORD_PROGRAM)
     run([program], env={**os.environ, "LD_LIBRARY_PATH": library_path(prefix)}, timeout=60)
-    schema = prefix / "share" / "weir" / "record.proto"
-    check("message Record" in schema.read_text(), f"{schema} is not the record's schema")
+    for name, message in [("record.proto", "Record"), ("stream_item.proto", "Item")]:
+        schema = prefix / "share" / "weir" / name
+        check(f"message {message}" in schema.read_text(), f"{schema} is not the schema of {message}")
 
 
 def check_program(prefix):

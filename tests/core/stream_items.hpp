@@ -1,0 +1,158 @@
+#pragma once
+
+#include <weir/stream_item.hpp>
+
+#include "seeds.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Items of all shapes, and what is the same: everything, where positions compare by epoch and seq alone.
+
+namespace core_tests {
+
+inline bool is_same(const weir::position& left, const weir::position& right) {
+  return left == right && left.stamp == right.stamp && left.time == right.time
+         && left.ends_transaction == right.ends_transaction;
+}
+
+inline bool is_same(const std::optional<weir::position>& left, const std::optional<weir::position>& right) {
+  return left && right ? is_same(*left, *right) : !left && !right;
+}
+
+inline bool is_same(const weir::envelope& left, const weir::envelope& right) {
+  return left.collection == right.collection && left.key == right.key && left.operation == right.operation
+         && left.payload == right.payload && left.headers == right.headers;
+}
+
+inline bool is_same(const weir::transaction_part& left, const weir::transaction_part& right) {
+  return is_same(left.at, right.at) && left.begin == right.begin && left.count == right.count
+         && left.first_index == right.first_index;
+}
+
+inline bool is_same(const weir::block_ptr& left, const weir::block_ptr& right) {
+  const auto same = [](const auto& one, const auto& other) { return is_same(one, other); };
+  return left && right ? std::ranges::equal(left->envelopes(), right->envelopes(), same)
+                           && std::ranges::equal(left->parts(), right->parts(), same)
+                       : !left && !right;
+}
+
+inline bool is_same(const weir::lane_item& left, const weir::lane_item& right) {
+  if (left.index() != right.index())
+    return false;
+  if (const auto* marker = std::get_if<weir::snapshot_complete>(&left)) {
+    const auto& other = std::get<weir::snapshot_complete>(right);
+    return marker->request == other.request && marker->collections == other.collections;
+  }
+  const auto& one = std::get<weir::batch>(left);
+  const auto& other = std::get<weir::batch>(right);
+  return is_same(one.at, other.at) && one.changes == other.changes && is_same(one.envelopes, other.envelopes)
+         && one.request == other.request && one.walked == other.walked;
+}
+
+inline bool is_same(const weir::stored_item& left, const weir::stored_item& right) {
+  return left.lanes == right.lanes && is_same(left.item, right.item);
+}
+
+/// Numbers of every size, the smallest and the largest more often.
+inline std::uint64_t any_number(random_source& random) {
+  if (random.chance(20))
+    return random.chance(50) ? 0 : std::numeric_limits<std::uint64_t>::max();
+  return random.next() >> random.below(64);
+}
+
+inline std::string any_bytes(random_source& random, std::size_t most) {
+  std::string bytes(random.chance(30) ? 0 : static_cast<std::size_t>(random.between(1, most)), '\0');
+  for (auto& one : bytes)
+    one = static_cast<char>(random.next());
+  return bytes;
+}
+
+inline std::optional<std::string> maybe_bytes(random_source& random, std::size_t most) {
+  return random.chance(40) ? std::nullopt : std::optional{any_bytes(random, most)};
+}
+
+inline weir::position any_position(random_source& random) {
+  weir::position at;
+  at.epoch = any_number(random);
+  at.seq = any_number(random);
+  at.stamp = weir::stamp::from(any_bytes(random, weir::stamp::max_size)).value();
+  at.time = static_cast<std::int64_t>(any_number(random));
+  at.ends_transaction = random.chance(70);
+  return at;
+}
+
+inline weir::request_id any_request_id(random_source& random) {
+  return {any_number(random), any_number(random)};
+}
+
+inline weir::envelope any_envelope(random_source& random) {
+  weir::envelope change;
+  change.collection = any_bytes(random, 20);
+  change.key = any_bytes(random, 40);
+  change.operation = random.chance(70) ? weir::operation::upsert : weir::operation::erase;
+  change.payload = maybe_bytes(random, random.chance(5) ? 20'000 : 300);
+  for (auto headers = random.chance(70) ? 0 : random.between(1, 4); headers > 0; --headers)
+    change.headers.push_back({any_bytes(random, 10), any_bytes(random, 200)});
+  return change;
+}
+
+/// A block whose parts, if any, are sound: some of them empty, some that go on with an earlier batch's transaction.
+inline weir::block_ptr any_block(random_source& random) {
+  std::vector<weir::envelope> changes(random.chance(20) ? 0 : static_cast<std::size_t>(random.between(1, 5)));
+  for (auto& change : changes)
+    change = any_envelope(random);
+  std::vector<weir::transaction_part> parts;
+  if (random.chance(40))
+    for (std::size_t next = 0; next < changes.size() || random.chance(30);) {
+      const auto count = static_cast<std::size_t>(random.below(changes.size() - next + 1));
+      parts.push_back({any_position(random), next, count, any_number(random)});
+      next += count;
+    }
+  return weir::make_block(std::move(changes), std::move(parts));
+}
+
+inline weir::lane_item any_content(random_source& random) {
+  if (random.chance(15)) {
+    weir::snapshot_complete marker{any_request_id(random), {}};
+    for (auto collections = random.below(4); collections > 0; --collections)
+      marker.collections.push_back(any_bytes(random, 20));
+    return marker;
+  }
+  weir::batch carried;
+  carried.changes = any_number(random);
+  if (random.chance(80))
+    carried.envelopes = any_block(random);
+  if (random.chance(60)) {
+    carried.at = any_position(random);
+  } else {
+    carried.request = any_request_id(random);
+    carried.walked = maybe_bytes(random, 200);
+  }
+  return carried;
+}
+
+inline weir::lane_id any_lane(random_source& random) {
+  const auto collection = maybe_bytes(random, 20);
+  return collection ? weir::lane_id{any_bytes(random, 20), *collection} : weir::lane_id{any_bytes(random, 20)};
+}
+
+inline weir::stored_item any_item(random_source& random) {
+  weir::stored_item made{{}, any_content(random)};
+  for (auto lanes = random.chance(60) ? 0 : random.between(1, 4); lanes > 0; --lanes)
+    made.lanes.push_back(any_lane(random));
+  return made;
+}
+
+inline std::string encoded(const weir::stored_item& given) {
+  std::string bytes;
+  weir::encode_item(bytes, given.lanes, given.item);
+  return bytes;
+}
+
+} // namespace core_tests
