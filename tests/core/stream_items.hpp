@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/lane_checkpoint.hpp>
 #include <weir/stream_item.hpp>
 
 #include "seeds.hpp"
@@ -57,6 +58,11 @@ inline bool is_same(const weir::lane_item& left, const weir::lane_item& right) {
 
 inline bool is_same(const weir::stored_item& left, const weir::stored_item& right) {
   return left.lanes == right.lanes && is_same(left.item, right.item);
+}
+
+inline bool is_same(const weir::lane_checkpoint& left, const weir::lane_checkpoint& right) {
+  return is_same(left.floor.reached, right.floor.reached) && is_same(left.floor.confirmable, right.floor.confirmable)
+         && left.acknowledged == right.acknowledged;
 }
 
 /// Numbers of every size, the smallest and the largest more often.
@@ -153,6 +159,45 @@ inline std::string encoded(const weir::stored_item& given) {
   std::string bytes;
   weir::encode_item(bytes, given.lanes, given.item);
   return bytes;
+}
+
+/// A floor as a lane has it.
+inline weir::lane_floor any_floor(random_source& random) {
+  weir::lane_floor floor;
+  if (random.chance(20))
+    return floor;
+  floor.reached = any_position(random);
+  if (floor.reached->ends_transaction) {
+    floor.confirmable = floor.reached;
+  } else if (random.chance(60)) {
+    floor.confirmable = any_position(random);
+    floor.confirmable->ends_transaction = true;
+    if (floor.confirmable->epoch >= floor.reached->epoch) {
+      floor.confirmable->epoch = floor.reached->epoch;
+      floor.confirmable->seq = floor.reached->seq / 2;
+    }
+    if (!weir::covers(*floor.reached, *floor.confirmable))
+      floor.confirmable.reset();
+  }
+  return floor;
+}
+
+/// At most so many runs, far apart or near each other, up to the largest offset.
+inline weir::lane_checkpoint any_checkpoint(random_source& random, std::size_t most_runs) {
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  weir::lane_checkpoint made{any_floor(random), {}};
+  const auto near = random.chance(70);
+  const auto step = [&](std::int64_t room) {
+    const auto any = near ? random.below(300) : any_number(random) >> random.between(1, 30);
+    return std::min(static_cast<std::int64_t>(any), room);
+  };
+  std::int64_t last = -1;
+  for (auto runs = random.below(most_runs + 1); runs > 0 && last < largest; --runs) {
+    const auto first = last + 1 + step(largest - (last + 1));
+    last = first + step(largest - first);
+    made.acknowledged.emplace_back(first, last);
+  }
+  return made;
 }
 
 } // namespace core_tests

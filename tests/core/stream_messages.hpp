@@ -1,18 +1,21 @@
 #pragma once
 
 #include <weir/batch_parts.hpp>
+#include <weir/checkpoint.hpp>
+#include <weir/lane_checkpoint.hpp>
 #include <weir/stream_item.hpp>
 
 #include "stream_item.pb.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// Items as the classes that protoc makes of src/stream_item.proto: protobuf's own code, which the codec does not use. And with
-// these, once more and slowly, which bytes are an item.
+// Items and lanes' checkpoints as the classes that protoc makes of src/stream_item.proto: protobuf's own code, which the codecs
+// do not use. And with these, once more and slowly, which bytes are an item or a checkpoint.
 
 namespace core_tests {
 
@@ -158,6 +161,50 @@ inline std::optional<weir::stored_item> item_of(std::string_view bytes) {
     const auto& complete = parsed.snapshot_complete();
     made.item = weir::snapshot_complete{
       request_id_of(complete.request()), {complete.collections().begin(), complete.collections().end()}};
+  }
+  return message_of(made).SerializeAsString() == bytes ? std::optional{std::move(made)} : std::nullopt;
+}
+
+inline messages::LaneCheckpoint message_of(const weir::lane_checkpoint& given) {
+  messages::LaneCheckpoint made;
+  made.set_version(1);
+  if (given.floor.reached)
+    fill(*made.mutable_reached(), *given.floor.reached);
+  if (given.floor.confirmable)
+    fill(*made.mutable_confirmable(), *given.floor.confirmable);
+  std::uint64_t next = 0;
+  for (const auto& [first, last] : given.acknowledged) {
+    made.add_acknowledged(static_cast<std::uint64_t>(first) - next);
+    made.add_acknowledged(static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) + 1);
+    next = static_cast<std::uint64_t>(last) + 1;
+  }
+  return made;
+}
+
+/// The checkpoint that these bytes are, if they are what message_of gives for it.
+inline std::optional<weir::lane_checkpoint> checkpoint_of(std::string_view bytes) {
+  messages::LaneCheckpoint parsed;
+  if (bytes.size() > weir::max_checkpoint_metadata || !parsed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return std::nullopt;
+  weir::lane_checkpoint made;
+  if (parsed.has_reached() && !(made.floor.reached = position_of(parsed.reached())))
+    return std::nullopt;
+  if (parsed.has_confirmable()) {
+    made.floor.confirmable = position_of(parsed.confirmable());
+    if (!made.floor.confirmable || !made.floor.confirmable->ends_transaction || !made.floor.reached
+        || !weir::covers(*made.floor.reached, *made.floor.confirmable))
+      return std::nullopt;
+  }
+  constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  std::uint64_t next = 0;
+  for (int at = 0; at + 1 < parsed.acknowledged_size(); at += 2) {
+    const auto distance = parsed.acknowledged(at);
+    const auto length = parsed.acknowledged(at + 1);
+    if (next > largest || distance > largest - next || length == 0 || length - 1 > largest - next - distance)
+      return std::nullopt;
+    const auto first = next + distance;
+    next = first + length;
+    made.acknowledged.emplace_back(static_cast<std::int64_t>(first), static_cast<std::int64_t>(next - 1));
   }
   return message_of(made).SerializeAsString() == bytes ? std::optional{std::move(made)} : std::nullopt;
 }
