@@ -26,6 +26,7 @@ constexpr auto version_tag = tag_of(1, wire_type::varint);
 constexpr auto reached_tag = tag_of(2, wire_type::bytes);
 constexpr auto confirmable_tag = tag_of(3, wire_type::bytes);
 constexpr auto acknowledged_tag = tag_of(4, wire_type::bytes);
+constexpr auto settled_below_tag = tag_of(5, wire_type::varint);
 
 using run = std::pair<std::int64_t, std::int64_t>;
 
@@ -64,7 +65,9 @@ void put_runs(auto& out, std::span<const run> runs) {
   }
 }
 
-void put(auto& out, const lane_floor& floor, std::span<const run> runs) {
+void put(auto& out, const lane_checkpoint& given, std::span<const run> runs) {
+  const auto& floor = given.floor;
+  out.number(settled_below_tag, static_cast<std::uint64_t>(given.settled_below));
   if (!runs.empty())
     out.message(acknowledged_tag, [&](auto& to) { put_runs(to, runs); });
   if (floor.confirmable)
@@ -75,9 +78,10 @@ void put(auto& out, const lane_floor& floor, std::span<const run> runs) {
 }
 
 /// The first ones, as many as fit beside the floor.
-std::span<const run> fitting(const lane_floor& floor, std::span<const run> runs) {
+std::span<const run> fitting(const lane_checkpoint& given) {
+  const std::span<const run> runs{given.acknowledged};
   detail::field_counter around;
-  put(around, floor, {});
+  put(around, given, {});
   detail::field_counter within;
   auto before = before_all;
   std::size_t count = 0;
@@ -116,10 +120,10 @@ error corrupt(std::string_view sentence, std::string_view bytes) {
 } // namespace
 
 std::string encode_lane_checkpoint(const lane_checkpoint& given) {
-  assert(is_sound(given.floor) && are_ascending(given.acknowledged));
-  const auto runs = fitting(given.floor, given.acknowledged);
+  assert(is_sound(given.floor) && are_ascending(given.acknowledged) && given.settled_below >= 0);
+  const auto runs = fitting(given);
   std::string bytes;
-  detail::append_message(bytes, [&](auto& to) { put(to, given.floor, runs); });
+  detail::append_message(bytes, [&](auto& to) { put(to, given, runs); });
   return bytes;
 }
 
@@ -144,6 +148,7 @@ result<lane_checkpoint> decode_lane_checkpoint(std::string_view bytes) {
       from.fail("a lane's checkpoint leaves out runs where there are none");
     read_runs(*runs, read.acknowledged);
   }
+  read.settled_below = static_cast<std::int64_t>(from.number(settled_below_tag, std::numeric_limits<std::int64_t>::max()));
   from.finish();
   if (fault)
     return corrupt(fault.sentence, bytes).with("at", std::to_string(fault.at - bytes.data()));

@@ -202,6 +202,22 @@ bool lane_machine::all_delivered(outlet out) const noexcept {
   return next_new_ == end() && (out == outlet::main || unacknowledged_ == outlets_[index(out)].leases.active());
 }
 
+lane_progress lane_machine::progress() const {
+  lane_progress now{floor_, first_, std::max(floor_end_, first_), {}};
+  auto left = entries_.size() - unacknowledged_;
+  for (std::size_t index = 0; left > 0; ++index) {
+    if (entries_[index].state != entry_state::acknowledged)
+      continue;
+    const auto sequence = first_ + index;
+    if (now.acknowledged.empty() || now.acknowledged.back().second + 1 != sequence)
+      now.acknowledged.emplace_back(sequence, sequence);
+    else
+      now.acknowledged.back().second = sequence;
+    --left;
+  }
+  return now;
+}
+
 void lane_machine::drop_all() {
   for (auto& one : outlets_) {
     one.leases.restart();

@@ -69,6 +69,17 @@ void request_set::forget(const std::string& sink, const std::string& collection)
     }
 }
 
+std::vector<request> request_set::all() const {
+  std::map<std::uint64_t, const request*> by_age;
+  for (const auto* part : {&waiting_, &running_})
+    for (const auto& [number, one] : *part)
+      by_age.emplace(one.age, &one.asked);
+  std::vector<request> found;
+  for (const auto& [age, asked] : by_age)
+    found.push_back(*asked);
+  return found;
+}
+
 bool request_set::is_running(const std::string& sink, const std::string& collection) const {
   return std::ranges::any_of(running_, [&](const auto& one) {
     const auto& asked = one.second.asked;

@@ -3,6 +3,7 @@
 
 #include "position_fields.hpp"
 #include "protobuf_fields.hpp"
+#include "request_id_fields.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@ namespace {
 
 using detail::field_reader;
 using detail::position_fields;
+using detail::request_id_fields;
 using detail::tag_of;
 using detail::wire_type;
 
@@ -51,24 +53,6 @@ struct lane_fields {
     lane.collection = from.present(collection);
     from.finish();
     return lane;
-  }
-};
-
-struct request_id_fields {
-  static constexpr auto high = tag_of(1, wire_type::fixed64);
-  static constexpr auto low = tag_of(2, wire_type::fixed64);
-
-  static void put(auto& out, const request_id& id) {
-    out.fixed64(low, id.low);
-    out.fixed64(high, id.high);
-  }
-
-  static request_id read(field_reader from) noexcept {
-    request_id id;
-    id.high = from.fixed64(high);
-    id.low = from.fixed64(low);
-    from.finish();
-    return id;
   }
 };
 

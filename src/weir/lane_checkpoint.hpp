@@ -18,6 +18,10 @@ struct lane_checkpoint {
   /// Runs of offsets behind the checkpoint's own that are acknowledged: the first and the last of each, from 0, each run behind
   /// the one before.
   std::vector<std::pair<std::int64_t, std::int64_t>> acknowledged = {};
+
+  /// Everything with a position at an offset below this one is acknowledged, from 0: `floor.reached` may lie beyond the
+  /// checkpoint's own offset, because what has no position holds it up no more than it moves it.
+  std::int64_t settled_below = 0;
 };
 
 /// The message weir.stream.v1.LaneCheckpoint of src/stream_item.proto, serialised as protobuf: at most max_checkpoint_metadata

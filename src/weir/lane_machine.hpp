@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -44,6 +45,23 @@ struct lane_floor {
   std::optional<position> confirmable; ///< the last position of the prefix that ends a transaction
 
   friend bool operator==(const lane_floor&, const lane_floor&) = default;
+};
+
+/// A floor that is stated as a position alone.
+inline lane_floor floor_of(const std::optional<position>& reached) {
+  return {reached, reached && reached->ends_transaction ? reached : std::nullopt};
+}
+
+/// How far a lane is acknowledged, hole by hole, for whoever keeps it beyond the process. Numbers are sequences.
+struct lane_progress {
+  lane_floor floor = {};
+  std::uint64_t released = 0;      ///< everything below is acknowledged
+  std::uint64_t settled_below = 0; ///< everything with a position below is acknowledged; not below `released`
+
+  /// What is acknowledged behind a hole: the first and the last of each run, in order.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> acknowledged = {};
+
+  friend bool operator==(const lane_progress&, const lane_progress&) = default;
 };
 
 /// Everything that can be wrong about one lane's order, leases, credit and floor, without an actor, a clock or a message. The
@@ -147,6 +165,9 @@ public:
   // The whole ----------------------------------------------------------------------------------------------------------
 
   const lane_floor& floor() const noexcept { return floor_; }
+
+  /// Takes time in proportion to what is held where something is acknowledged behind a hole.
+  lane_progress progress() const;
   const std::optional<position>& last_position() const noexcept { return last_position_; }
 
   /// No more than this is published and not acknowledged.

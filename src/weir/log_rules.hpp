@@ -58,6 +58,10 @@ error checkpoint_conflict(
   std::string_view consumer, std::optional<std::uint64_t> expected, std::optional<std::uint64_t> actual);
 error unknown_topic(std::string_view topic, const std::vector<std::string>& known);
 
+/// Whether a store can't be opened because there is none yet: no file, or one that holds nothing, as a process leaves it that
+/// was killed while it created it.
+bool is_nothing_yet(const error& why) noexcept;
+
 /// How a pin is called among those who hold a trim back.
 std::string pin_name(std::uint64_t id);
 

@@ -47,6 +47,9 @@ public:
   /// The same for one collection of a sink whose collections have lanes of their own.
   void forget(const std::string& sink, const std::string& collection);
 
+  /// Everything that is not done, oldest first.
+  std::vector<request> all() const;
+
   bool empty() const noexcept { return waiting_.empty() && running_.empty(); }
   std::size_t waiting() const noexcept { return waiting_.size(); }
   std::size_t running() const noexcept { return running_.size(); }

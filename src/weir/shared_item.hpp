@@ -41,6 +41,9 @@ public:
   const lane_item& operator*() const noexcept { return node_->item; }
   const lane_item* operator->() const noexcept { return &node_->item; }
 
+  /// Whether both are references to one item, and not to two that are equal.
+  bool is_same_as(const shared_item& other) const noexcept { return node_ == other.node_; }
+
   /// As size_in_bytes(item), computed once.
   std::size_t bytes() const noexcept { return node_->bytes; }
 

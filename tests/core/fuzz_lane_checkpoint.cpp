@@ -52,7 +52,7 @@ void check_checkpoint(const weir::lane_checkpoint& given) {
 /// Two bytes for each run: the distance to it, and its length less one; both grow fast.
 void check_runs(std::string_view bytes) {
   core_tests::random_source random{bytes.size()};
-  weir::lane_checkpoint given{core_tests::any_floor(random), {}};
+  weir::lane_checkpoint given{core_tests::any_floor(random), {}, 0};
   std::int64_t next = 0;
   for (; bytes.size() >= 2; bytes.remove_prefix(2)) {
     const auto step = [](char one) {

@@ -107,6 +107,13 @@ TEST_SUITE("lane checkpoint") {
     require_round_trip({{at, at}, {{1, 1}, {2, 2}, {3, largest - 1}, {largest, largest}}});
   }
 
+  TEST_CASE("how far positions are settled comes back, and is no offset beyond the largest") {
+    require_round_trip({{}, {}, 1});
+    require_round_trip({{}, {{3, 7}}, largest});
+    CHECK(verdict("\x08\x01\x28"s + std::string(9, '\xFF') + "\x01"s) == "a number is larger than any that may be there");
+    CHECK(verdict("\x08\x01\x28\x00"s) == "a field is there and says no more than if it were not");
+  }
+
   TEST_CASE("what is written is what protobuf's own class writes, and comes back in both") {
     for (const auto seed : core_tests::seeds(2'000)) {
       INFO(core_tests::replay(seed));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/lane_checkpoint.hpp>
+#include <weir/stored_requests.hpp>
 #include <weir/stream_item.hpp>
 
 #include "seeds.hpp"
@@ -62,7 +63,16 @@ inline bool is_same(const weir::stored_item& left, const weir::stored_item& righ
 
 inline bool is_same(const weir::lane_checkpoint& left, const weir::lane_checkpoint& right) {
   return is_same(left.floor.reached, right.floor.reached) && is_same(left.floor.confirmable, right.floor.confirmable)
-         && left.acknowledged == right.acknowledged;
+         && left.acknowledged == right.acknowledged && left.settled_below == right.settled_below;
+}
+
+inline bool is_same(const weir::request& left, const weir::request& right) {
+  return left.id == right.id && left.sink == right.sink && left.collections == right.collections && left.after == right.after
+         && is_same(left.not_before, right.not_before);
+}
+
+inline bool is_same(const std::vector<weir::request>& left, const std::vector<weir::request>& right) {
+  return std::ranges::equal(left, right, [](const auto& one, const auto& other) { return is_same(one, other); });
 }
 
 /// Numbers of every size, the smallest and the largest more often.
@@ -185,7 +195,7 @@ inline weir::lane_floor any_floor(random_source& random) {
 /// At most so many runs, far apart or near each other, up to the largest offset.
 inline weir::lane_checkpoint any_checkpoint(random_source& random, std::size_t most_runs) {
   constexpr auto largest = std::numeric_limits<std::int64_t>::max();
-  weir::lane_checkpoint made{any_floor(random), {}};
+  weir::lane_checkpoint made{any_floor(random), {}, 0};
   const auto near = random.chance(70);
   const auto step = [&](std::int64_t room) {
     const auto any = near ? random.below(300) : any_number(random) >> random.between(1, 30);
@@ -197,6 +207,28 @@ inline weir::lane_checkpoint any_checkpoint(random_source& random, std::size_t m
     last = first + step(largest - first);
     made.acknowledged.emplace_back(first, last);
   }
+  if (random.chance(60))
+    made.settled_below = static_cast<std::int64_t>(any_number(random) >> 1U);
+  return made;
+}
+
+inline weir::request any_request(random_source& random) {
+  weir::request asked;
+  asked.id = any_request_id(random);
+  asked.sink = any_bytes(random, 20);
+  for (auto collections = random.between(1, 4); collections > 0; --collections)
+    asked.collections.push_back(any_bytes(random, 20));
+  asked.after = maybe_bytes(random, 200);
+  if (random.chance(60))
+    asked.not_before = any_position(random);
+  return asked;
+}
+
+/// At most so many.
+inline std::vector<weir::request> any_requests(random_source& random, std::size_t most) {
+  std::vector<weir::request> made(static_cast<std::size_t>(random.below(most + 1)));
+  for (auto& asked : made)
+    asked = any_request(random);
   return made;
 }
 

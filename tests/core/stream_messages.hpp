@@ -3,6 +3,7 @@
 #include <weir/batch_parts.hpp>
 #include <weir/checkpoint.hpp>
 #include <weir/lane_checkpoint.hpp>
+#include <weir/stored_requests.hpp>
 #include <weir/stream_item.hpp>
 
 #include "stream_item.pb.h"
@@ -14,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-// Items and lanes' checkpoints as the classes that protoc makes of src/stream_item.proto: protobuf's own code, which the codecs
-// do not use. And with these, once more and slowly, which bytes are an item or a checkpoint.
+// Items, lanes' checkpoints and requests as the classes that protoc makes of src/stream_item.proto: protobuf's own code, which
+// the codecs do not use. And with these, once more and slowly, which bytes are an item, a checkpoint or requests.
 
 namespace core_tests {
 
@@ -178,6 +179,7 @@ inline messages::LaneCheckpoint message_of(const weir::lane_checkpoint& given) {
     made.add_acknowledged(static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) + 1);
     next = static_cast<std::uint64_t>(last) + 1;
   }
+  made.set_settled_below(static_cast<std::uint64_t>(given.settled_below));
   return made;
 }
 
@@ -205,6 +207,47 @@ inline std::optional<weir::lane_checkpoint> checkpoint_of(std::string_view bytes
     const auto first = next + distance;
     next = first + length;
     made.acknowledged.emplace_back(static_cast<std::int64_t>(first), static_cast<std::int64_t>(next - 1));
+  }
+  if (parsed.settled_below() > largest)
+    return std::nullopt;
+  made.settled_below = static_cast<std::int64_t>(parsed.settled_below());
+  return message_of(made).SerializeAsString() == bytes ? std::optional{std::move(made)} : std::nullopt;
+}
+
+inline messages::Requests message_of(const std::vector<weir::request>& given) {
+  messages::Requests made;
+  made.set_version(1);
+  for (const auto& one : given) {
+    auto& asked = *made.add_requests();
+    fill(*asked.mutable_id(), one.id);
+    asked.set_sink(one.sink);
+    for (const auto& name : one.collections)
+      asked.add_collections(name);
+    if (one.after)
+      asked.set_after(*one.after);
+    if (one.not_before)
+      fill(*asked.mutable_not_before(), *one.not_before);
+  }
+  return made;
+}
+
+/// The requests that these bytes are, if they are what message_of gives for them.
+inline std::optional<std::vector<weir::request>> requests_of(std::string_view bytes) {
+  messages::Requests parsed;
+  if (!parsed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return std::nullopt;
+  std::vector<weir::request> made;
+  for (const auto& one : parsed.requests()) {
+    if (one.collections().empty())
+      return std::nullopt;
+    auto& asked = made.emplace_back();
+    asked.id = request_id_of(one.id());
+    asked.sink = one.sink();
+    asked.collections = {one.collections().begin(), one.collections().end()};
+    if (one.has_after())
+      asked.after = one.after();
+    if (one.has_not_before() && !(asked.not_before = position_of(one.not_before())))
+      return std::nullopt;
   }
   return message_of(made).SerializeAsString() == bytes ? std::optional{std::move(made)} : std::nullopt;
 }
