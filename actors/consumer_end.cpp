@@ -16,6 +16,7 @@ consumer_end::consumer_end(host& owner, std::shared_ptr<const lane_link> link, e
       !wired) {
       ended_ = errc::wait_cycle;
       refusal_ = std::move(wired).error();
+      was_refused_ = true;
       return;
     }
   owner.post(link_->lane, control_message{{}, attach_end{role_, owner.ref(), here(), window}});
@@ -23,7 +24,7 @@ consumer_end::consumer_end(host& owner, std::shared_ptr<const lane_link> link, e
 
 consumer_end::~consumer_end() {
   stop(errc::cancelled); // whoever still waits here
-  if (refusal_)
+  if (was_refused_)
     return;
   flush();
   if (role_ == end_role::consumer)
@@ -192,6 +193,8 @@ void consumer_end::on_control(control& message) {
   if (const auto* known = std::get_if<attached>(&message)) {
     on_attached(known->generation);
   } else if (const auto* ends = std::get_if<cancel>(&message)) {
+    if (!ended_ && ends->why)
+      refusal_ = *ends->why;
     stop(ends->reason);
   } else if (const auto* drained = std::get_if<end_of_lane>(&message)) {
     if (generation_ == drained->generation) {

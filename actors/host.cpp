@@ -143,6 +143,19 @@ void host::remove(endpoint& one) noexcept {
   free_slots_.push_back(one.address_.slot);
 }
 
+std::shared_ptr<void> host::find_shared(const void* key) const noexcept {
+  for (const auto& [known, held] : shared_)
+    if (known == key)
+      if (auto found = held.lock())
+        return found;
+  return nullptr;
+}
+
+void host::share(const void* key, const std::shared_ptr<void>& one) {
+  std::erase_if(shared_, [](const auto& known) { return known.second.expired(); });
+  shared_.emplace_back(key, one);
+}
+
 void host::flush_later(endpoint& one) {
   to_flush_.push_back(one.address_);
 }

@@ -283,7 +283,8 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
   state->shared = std::move(shared);
   state->parts = std::move(parts);
   state->me = me;
-  state->offered = state->confirmed = state->parts.from_here.confirmed;
+  state->offered = state->parts.from_here.confirmed;
+  state->confirmed = state->parts.confirmed;
   for (const auto& name : state->parts.lanes) {
     auto lane = state->shared->over.lane(name);
     if (!lane) {
@@ -305,7 +306,12 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
     auto joined = co_await joining;
     (void)joined;
   }
+  bool is_suspended = false;
   while (!state->failure && !is_done(*state)) {
+    if (state->stopping && !std::exchange(is_suspended, true)) {
+      auto lanes = state->shared->over;
+      lanes.suspend(); // what a log keeps need not be written before we end
+    }
     refuse_deferred(*state);
     auto pausing = me.sleep(10ms);
     auto paused = co_await pausing;

@@ -28,6 +28,7 @@ public:
       settings_{std::move(settings)},
       machine_{settings_.policy, settings_.start},
       last_floor_{settings_.start},
+      last_progress_{.floor = settings_.start},
       name_{"weir.lane." + to_string(settings_.id)} {}
 
   const char* name() const override { return name_.c_str(); }
@@ -67,8 +68,8 @@ private:
 
   void on(attach_end& wanted) {
     if (retired_ || aborted_ || (wanted.role == end_role::producer && closed_)) {
-      const auto why = retired_ ? errc::lane_retired : errc::closed;
-      post(wanted.from, control_message{wanted.reply, cancel{why}}, context());
+      const auto reason = retired_ ? errc::lane_retired : failure_ ? failure_->code() : errc::closed;
+      post(wanted.from, control_message{wanted.reply, cancel{reason, failure_}}, context());
       return;
     }
     auto& who = peer_of(wanted.role);
@@ -103,9 +104,13 @@ private:
     const auto out = outlet_of(told.role);
     machine_.on_grant(out, told.generation, told.granted);
     machine_.on_acknowledged_below(out, told.generation, told.through, told.taken);
+    has_moved_ = true;
   }
 
-  void on(acknowledged_one& told) { machine_.on_acknowledged(outlet_of(told.role), told.generation, told.ordinal); }
+  void on(acknowledged_one& told) {
+    machine_.on_acknowledged(outlet_of(told.role), told.generation, told.ordinal);
+    has_moved_ = true;
+  }
 
   void on(returned_one& back) {
     const auto out = outlet_of(back.role);
@@ -129,12 +134,14 @@ private:
     if (std::exchange(closed_, true) && (how.drain || aborted_))
       return;
     aborted_ = aborted_ || !how.drain;
+    failure_ = std::move(how.why);
+    const cancel ending{failure_ ? failure_->code() : errc::closed, failure_};
     if (producer_.attached)
-      tell(producer_, cancel{errc::closed});
+      tell(producer_, ending);
     if (aborted_)
       for (auto& who : consumers_)
         if (who.attached)
-          tell(who, cancel{errc::closed});
+          tell(who, ending);
   }
 
   void on(retire_lane&) {
@@ -162,6 +169,11 @@ private:
   void on(cancel&) {}
   void on(end_of_lane&) {}
   void on(watermark_moved&) {}
+  void on(keep_lane&) {}
+  void on(forget_lane&) {}
+  void on(lane_progressed&) {}
+  void on(requests_changed&) {}
+  void on(suspend_lanes&) {}
   void on(wake&) {}
 
   void on_data(published_items& published) {
@@ -196,19 +208,33 @@ private:
     deliver(end_role::dead_letter_consumer);
     if (const auto more = machine_.take_grant(std::exchange(has_starved_, false)))
       tell(producer_, grant{end_role::producer, machine_.producer_generation(), *more});
-    if (!(machine_.floor() == last_floor_)) {
+    if (settings_.log)
+      report_progress();
+    else if (!(machine_.floor() == last_floor_)) {
       last_floor_ = machine_.floor();
       if (floor_->put(last_floor_))
         post(settings_.watermark, watermark_message{move_floor{settings_.key, floor_}}, context());
     }
     auto& gauge = *settings_.gauge;
-    gauge.acknowledged.store(machine_.released_items() + dropped_, std::memory_order_release);
+    if (!settings_.log)
+      gauge.acknowledged.store(machine_.released_items() + dropped_, std::memory_order_release);
     gauge.held_bytes.store(machine_.held_bytes(), std::memory_order_relaxed);
     if (machine_.held_items() > gauge.peak_items.load(std::memory_order_relaxed))
       gauge.peak_items.store(machine_.held_items(), std::memory_order_relaxed);
     if (const auto violations = machine_.bound_violations(); violations != 0)
       gauge.bound_violations.fetch_add(violations - std::exchange(violations_told_, violations), std::memory_order_relaxed);
     arm_timer();
+  }
+
+  void report_progress() {
+    if (!std::exchange(has_moved_, false))
+      return;
+    auto now = machine_.progress();
+    if (now == last_progress_)
+      return;
+    last_progress_ = now;
+    if (progress_->put(std::move(now)))
+      post(settings_.log, control_message{settings_.inlet, lane_progressed{settings_.key, progress_}}, context());
   }
 
   void deliver(end_role role) {
@@ -304,6 +330,10 @@ private:
   lane_settings settings_;
   lane_machine machine_;
   lane_floor last_floor_;
+  lane_progress last_progress_;
+  std::shared_ptr<progress_report> progress_ = std::make_shared<progress_report>();
+  bool has_moved_ = false; // something was acknowledged since the last report
+  std::shared_ptr<const error> failure_;
   std::shared_ptr<floor_report> floor_ = std::make_shared<floor_report>();
   std::string name_;
   peer producer_;

@@ -124,9 +124,10 @@ result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipelin
     const auto on_opened = [word = std::make_shared<opening>(opened, one.name)](
                              result<sink_state> outcome) { word->say(std::move(outcome)); };
     sinks.push_back(spawn(system, spawn_options{.name = "weir.sink." + one.name}, detail::run_sink, shared,
-      detail::sink_parts{one.name, std::move(one.destination), one.policy, options.confirmed, on_opened, on_failing}));
+      detail::sink_parts{one.name, std::move(one.destination), one.policy, options.resume ? one.confirmed : options.confirmed,
+        on_opened, on_failing}));
   }
-  auto from_here = opened->wait({options.confirmed});
+  auto from_here = opened->wait({options.resume ? options.resume : options.confirmed});
   if (!from_here) {
     for (const auto& one : sinks)
       one.kill();
@@ -135,8 +136,8 @@ result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipelin
     return std::move(from_here).error();
   }
   auto ingest = spawn(system, spawn_options{.name = "weir.ingest", .shielded = true}, detail::run_ingest, shared,
-    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes), from_here.value(), options.limit,
-      options.confirm_every});
+    detail::ingest_parts{std::move(options.from), std::move(options.store), std::move(lanes), from_here.value(),
+      options.confirmed, options.limit, options.confirm_every});
   setbacks->watch(ingest);
   return pipeline{std::move(over), std::move(ingest), std::move(sinks), std::move(setbacks)};
 }

@@ -1,3 +1,4 @@
+#include <weir/detail/log_line.hpp>
 #include <weir/lane.hpp>
 
 #include <algorithm>
@@ -31,11 +32,19 @@ bool publication::withdraw() noexcept {
 }
 
 producer_end::producer_end(host& owner, std::shared_ptr<const lane_link> link) : endpoint{owner}, link_{std::move(link)} {
+  if (link_->log) { // whose lanes nobody waits for: no circle can be closed
+    log_ = log_line::of(owner, link_->log);
+    log_->join(*this);
+    owner.post_in_order(link_->log->actor,
+      control_message{link_->log->inlet, attach_end{end_role::producer, owner.ref(), here(), {}, link_->key}});
+    return;
+  }
   if (auto wired =
         link_->wiring->attach(link_->gauge.get(), to_string(link_->id), shared_wiring::end::producer, owner.unique_name());
     !wired) {
     ended_ = errc::wait_cycle;
     refusal_ = std::move(wired).error();
+    was_refused_ = true;
     return;
   }
   // Behind whatever this actor's producer before it has published, which a fence would drop.
@@ -53,8 +62,14 @@ producer_end::~producer_end() {
 }
 
 void producer_end::say_goodbye() {
-  if (refusal_)
+  if (was_refused_)
     return;
+  if (log_) {
+    log_->leave(*this);
+    owner().post_in_order(link_->log->actor,
+      control_message{link_->log->inlet, detach_end{end_role::producer, owner().ref(), here(), 0, link_->key}});
+    return;
+  }
   link_->wiring->detach(link_->gauge.get(), shared_wiring::end::producer, owner().unique_name());
   // Behind the data: the lane knows then that nothing more is under way.
   owner().post_in_order(link_->lane, control_message{{}, detach_end{end_role::producer, owner().ref(), here(), 0}});
@@ -65,12 +80,18 @@ producer_end::offer producer_end::try_enqueue_any(lane_machine::offered& offered
     failure = end();
     return offer::failed;
   }
-  if (!generation_ || !line_.empty())
+  if (!generation_ || !(log_ ? log_->is_open() : line_.empty()))
     return offer::has_to_wait;
+  if (is_repeated(offered.item)) {
+    (void)offered.take();
+    return offer::enqueued;
+  }
   if (auto fault = find_fault(offered.item)) {
     failure = std::move(fault);
     return offer::failed;
   }
+  if (log_)
+    return log_->try_enqueue(*this, offered) ? offer::enqueued : offer::has_to_wait;
   if (!may_enqueue(offered))
     return offer::has_to_wait;
   enqueue(std::move(offered));
@@ -78,6 +99,8 @@ producer_end::offer producer_end::try_enqueue_any(lane_machine::offered& offered
 }
 
 std::optional<error> producer_end::join(publication& waiting) {
+  if (log_)
+    return log_->wait(*this, waiting);
   if (line_.size() >= max_waiters)
     return error{errc::too_many_waiters, "too many publishers wait for this lane already",
       {{"lane", to_string(link_->id)}, {"limit", std::to_string(max_waiters)}}};
@@ -89,6 +112,8 @@ std::optional<error> producer_end::join(publication& waiting) {
 }
 
 void producer_end::withdraw(publication& waiting) noexcept {
+  if (log_)
+    return log_->withdraw(waiting);
   const bool was_first = !line_.empty() && line_.front() == &waiting;
   std::erase(line_, &waiting);
   waiting.end_ = nullptr;
@@ -165,6 +190,8 @@ void producer_end::begin_message() {
 }
 
 void producer_end::pump() {
+  if (log_)
+    return log_->pump();
   while (!line_.empty()) {
     auto& first = *line_.front();
     if (ended_) {
@@ -204,11 +231,20 @@ void producer_end::leave_budget() noexcept {
     link_->budget->leave(*std::exchange(budget_ticket_, std::nullopt));
 }
 
+void producer_end::stop_because(const cancel& ends) {
+  if (!ended_ && ends.why)
+    refusal_ = *ends.why;
+  stop(ends.reason);
+}
+
 void producer_end::stop(errc reason) {
   if (!ended_)
     ended_ = reason;
   leave_budget();
-  pump();
+  if (log_)
+    log_->fail(*this);
+  else
+    pump();
   for (auto* one : std::exchange(attaching_, {})) {
     one->outcome_.emplace(end());
     one->resume_soon();
@@ -222,6 +258,9 @@ void producer_end::on_control(control& message) {
     next_sequence_ = known->next_sequence;
     if (known->last)
       last_ = *known->last;
+    may_repeat_ = known->may_repeat;
+    if (known->repeats_behind)
+      repeats_behind_ = *known->repeats_behind;
     for (auto* one : std::exchange(attaching_, {})) {
       one->outcome_.emplace(*generation_);
       one->resume_soon();
@@ -234,7 +273,7 @@ void producer_end::on_control(control& message) {
       pump();
     }
   } else if (const auto* ends = std::get_if<cancel>(&message)) {
-    stop(ends->reason);
+    stop_because(*ends);
     flush();
     say_goodbye();
   } else if (std::holds_alternative<wake>(message)) {
@@ -248,6 +287,8 @@ void producer_end::flush() {
 }
 
 void producer_end::send_outgoing() {
+  if (log_)
+    return log_->flush();
   if (!outgoing_)
     return;
   last_outgoing_ = std::max(outgoing_->items.size(), last_outgoing_ / 2);

@@ -8,9 +8,15 @@ namespace weir::detail {
 /// set is bounded by its keys, and so is its mailbox, because a sink asks anew only for what it has asked for before.
 class request_actor final : public metered_actor {
 public:
-  request_actor(caf::actor_config& config, std::shared_ptr<lane_gauge> gauge)
+  request_actor(caf::actor_config& config, request_settings settings)
     : metered_actor(config),
-      gauge_{std::move(gauge)} {}
+      gauge_{std::move(settings.gauge)},
+      log_{std::move(settings.log)},
+      inlet_{settings.inlet},
+      received_{settings.waiting.size()} {
+    for (auto& one : settings.waiting)
+      set_.add(std::move(one));
+  }
 
   const char* name() const override { return "weir.requests"; }
 
@@ -48,7 +54,7 @@ private:
       forget_server();
     }
     if (aborted_) {
-      post(wanted.from, control_message{wanted.reply, cancel{errc::closed}}, context());
+      post(wanted.from, control_message{wanted.reply, ending()}, context());
       return;
     }
     server_ = std::move(wanted.from);
@@ -82,10 +88,15 @@ private:
   }
 
   void on(close_lane& how) {
-    aborted_ = aborted_ || !how.drain; // while the lanes drain, what was asked is still served
-    if (attached_ && !how.drain)
-      post(server_, control_message{reply_, cancel{errc::closed}}, context());
+    if (how.drain) // what was asked is still served
+      return;
+    if (!std::exchange(aborted_, true))
+      failure_ = std::move(how.why);
+    if (attached_)
+      post(server_, control_message{reply_, ending()}, context());
   }
+
+  cancel ending() const { return {failure_ ? failure_->code() : errc::closed, failure_}; }
 
   void on(stop_host&) { quit(); }
 
@@ -102,7 +113,11 @@ private:
   }
 
   /// Everything that was asked and is not in the set is done: replaced, forgotten, or served.
-  void settle() { gauge_->acknowledged.store(received_ - set_.waiting() - set_.running(), std::memory_order_release); }
+  void settle() {
+    gauge_->acknowledged.store(received_ - set_.waiting() - set_.running(), std::memory_order_release);
+    if (log_ && report_->put(set_.all()))
+      post(log_, control_message{inlet_, requests_changed{report_}}, context());
+  }
 
   /// A server's messages are urgent and overtake requests that were published before; so whatever waits is taken in first.
   void deliver_if_last() {
@@ -132,6 +147,9 @@ private:
 
   request_set set_;
   std::shared_ptr<lane_gauge> gauge_;
+  actor_ref log_;
+  endpoint_address inlet_;
+  std::shared_ptr<request_report> report_ = std::make_shared<request_report>();
   actor_ref server_;
   endpoint_address reply_;
   std::uint64_t generation_ = 0;
@@ -140,10 +158,11 @@ private:
   std::uint64_t received_ = 0;
   bool attached_ = false;
   bool aborted_ = false;
+  std::shared_ptr<const error> failure_; // why, where the stream was not closed
 };
 
-actor_ref spawn_requests(caf::actor_system& system, std::shared_ptr<lane_gauge> gauge) {
-  return actor_ref_access::make(caf::actor_cast<caf::strong_actor_ptr>(system.spawn<request_actor>(std::move(gauge))));
+actor_ref spawn_requests(caf::actor_system& system, request_settings settings) {
+  return actor_ref_access::make(caf::actor_cast<caf::strong_actor_ptr>(system.spawn<request_actor>(std::move(settings))));
 }
 
 } // namespace weir::detail

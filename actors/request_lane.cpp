@@ -42,6 +42,8 @@ public:
       generation_ = known->generation;
       grant_for_receivers();
     } else if (const auto* ends = std::get_if<cancel>(&message)) {
+      if (!ended_ && ends->why)
+        failure_ = *ends->why;
       stop(ends->reason);
     }
   }
@@ -79,9 +81,7 @@ private:
       auto* first = receivers_.front();
       receivers_.pop_front();
       if (ended_) {
-        first->settle(
-          error{*ended_, *ended_ == errc::fenced ? "a newer server has taken over the request lane" : "the stream was closed",
-            {{"lane", "requests"}}});
+        first->settle(end());
       } else {
         first->settle(std::move(ready_.front()));
         ready_.pop_front();
@@ -89,11 +89,19 @@ private:
     }
   }
 
+  error end() const {
+    if (failure_)
+      return *failure_;
+    return error{*ended_, *ended_ == errc::fenced ? "a newer server has taken over the request lane" : "the stream was closed",
+      {{"lane", "requests"}}};
+  }
+
   std::shared_ptr<const request_link> link_;
   std::uint64_t generation_ = 0;
   std::uint64_t granted_ = 0;
   std::uint64_t arrived_ = 0;
   std::optional<errc> ended_;
+  std::optional<error> failure_; // instead of what ended_ alone says
   std::deque<delivery<request>> ready_;
   std::deque<receive_request_operation*> receivers_;
 };

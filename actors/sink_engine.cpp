@@ -21,6 +21,7 @@ struct sink_engine {
   std::optional<std::uint64_t> seeded_epoch; // complete, or being made complete
   std::optional<request_id> running;         // the backfill that was asked for and whose marker has not come
   std::uint64_t running_epoch = 0;
+  bool lane_has_ended = false;             // for whatever reason: no pause helps
   std::optional<std::uint64_t> kept_aside; // the item whose dead letters are kept, acknowledged or not
 
   sink& destination() const { return *parts.destination; }
@@ -302,8 +303,10 @@ task<result<void>> drain_lane(self me, engine_ptr engine) {
   for (;;) {
     auto receiving = engine->in.receive_some(policy.items_per_write, policy.bytes_per_write);
     auto received = co_await std::move(receiving);
-    if (!received)
+    if (!received) {
+      engine->lane_has_ended = true;
       co_return std::move(received).error();
+    }
     auto group = std::make_shared<deliveries>(std::move(received).value());
     auto writing = write_all(me, engine, std::move(group));
     auto written = co_await std::move(writing);
@@ -318,7 +321,7 @@ bool is_over(const error& why) {
          || why == errc::cancelled;
 }
 
-/// No pause helps: the lane is somebody else's now, stands still, or can't be had.
+/// No pause helps: the destination is somebody else's now, or can't be had.
 bool is_final(const error& why) {
   return why == errc::fenced || why == errc::dead_lettered || why == errc::wait_cycle || why == errc::unknown_collection
          || why == errc::sink_behind;
@@ -337,7 +340,7 @@ task<> keep_draining(self me, engine_ptr engine) {
     for (bool is_open = false; !is_open;) {
       if (is_over(why))
         co_return;
-      if (is_final(why)) {
+      if (engine->lane_has_ended || is_final(why)) {
         engine->parts.on_failing(engine->parts.name, std::move(why));
         co_return;
       }
@@ -371,7 +374,7 @@ task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_part
   const auto pause = backoff{parts.policy.first_pause, parts.policy.longest_pause};
   auto requests = shared->over.requests().producer();
   auto engine = std::make_shared<sink_engine>(sink_engine{std::move(shared), std::move(parts), lane.value().consumer(),
-    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, std::nullopt});
+    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, false, std::nullopt});
   auto draining = keep_draining(me, engine);
   co_await std::move(draining);
 }

@@ -13,7 +13,7 @@ public:
     if (const auto* moved = std::get_if<detail::watermark_moved>(&message))
       waiting_.settle(watermark_reading{moved->now->watermark, moved->now->confirmable});
     else if (const auto* ends = std::get_if<detail::cancel>(&message))
-      waiting_.settle(error{ends->reason, "the stream was closed before the watermark got there"});
+      waiting_.settle(ends->why ? *ends->why : error{ends->reason, "the stream was closed before the watermark got there"});
   }
 
   void leave() { owner().post(waiting_.actor_, detail::watermark_message{detail::unwatch{owner().ref(), here()}}); }

@@ -33,7 +33,8 @@ protected:
         if (std::holds_alternative<stop_host>(message.what))
           quit();
         if (const auto* closed = std::get_if<close_lane>(&message.what); closed != nullptr && !closed->drain) {
-          aborted_ = true;
+          if (!std::exchange(aborted_, true))
+            failure_ = closed->why;
           answer();
         }
       },
@@ -64,7 +65,7 @@ private:
     std::erase_if(watches_, [&](const detail::watch& one) {
       if (!holds(one, *now)) {
         if (aborted_)
-          post(one.from, control_message{one.reply, cancel{errc::closed}}, context());
+          post(one.from, control_message{one.reply, cancel{failure_ ? failure_->code() : errc::closed, failure_}}, context());
         return aborted_;
       }
       post(one.from, control_message{one.reply, watermark_moved{now}}, context());
@@ -91,7 +92,8 @@ private:
   watermark_table table_;
   std::vector<detail::watch> watches_;
   bool turn_asked_ = false;
-  bool aborted_ = false; // what does not hold now may never: nobody is left waiting
+  bool aborted_ = false;                 // what does not hold now may never: nobody is left waiting
+  std::shared_ptr<const error> failure_; // why, where the stream was not closed
 };
 
 actor_ref spawn_watermark(caf::actor_system& system) {

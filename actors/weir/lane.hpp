@@ -142,6 +142,7 @@ public:
   const lane_id& lane() const noexcept { return link_->id; }
 
   // For the runtime.
+  publish_operation publish_shared(shared_item item) { return publish_operation{*this, std::move(item), deadline::never()}; }
   explicit producer(std::shared_ptr<const detail::lane_link> link) noexcept;
   detail::producer_end& bind(detail::host& host) {
     if (!end_)

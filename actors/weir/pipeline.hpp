@@ -85,13 +85,16 @@ struct pipeline_sink {
   std::string name = {}; ///< the lane's
   std::unique_ptr<sink> destination = {};
   sink_policy policy = {};
+  std::optional<position> confirmed = {}; ///< with `resume`: what its lane won't bring again
 };
 
 struct pipeline_options {
   std::unique_ptr<source> from = {};
   std::vector<pipeline_sink> to = {};
   std::vector<std::string> collections = {}; ///< what a backfill asks for; empty: the source has no snapshots, and nobody asks
-  std::optional<position> confirmed = {};    ///< where the source goes on
+  std::optional<position> confirmed = {};    ///< what the source was told that it may forget
+  std::optional<position> resume =
+    {}; ///< where the source goes on: what a durable stream has stored; absent: `confirmed`, for the sinks, too
   read_limit limit = {};
   std::chrono::milliseconds confirm_every{200};         ///< at most that often, and at the end
   std::unique_ptr<position_store> store = {};           ///< absent: nothing is kept

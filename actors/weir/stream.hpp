@@ -61,6 +61,7 @@ struct lane_figures {
   std::uint64_t held_bytes = 0;
   std::uint64_t peak_items = 0;       ///< the most that it ever held
   std::uint64_t bound_violations = 0; ///< never anything but zero
+  std::uint64_t in_log = 0;           ///< of a durable stream: entries of the log that were not read for this lane yet
 };
 
 struct stream_figures {
@@ -90,6 +91,10 @@ public:
   result<void> retire_lane(const lane_id& id);
 
   void close(close_mode mode);
+
+  /// Lanes get nothing more from a log: what a durable stream has stored and not yet read into them stays for its next opening.
+  /// Without effect where there is no log.
+  void suspend();
 
   stream_figures figures() const;
 

@@ -67,7 +67,8 @@ public:
     ingest = weir::spawn(world_->system(), weir::spawn_options{.name = "weir.ingest", .shielded = true},
       weir::detail::run_ingest, shared_,
       weir::detail::ingest_parts{std::make_shared<scripted_source>(log, source), std::make_shared<scripted_store>(log, saves),
-        settings_.sinks, weir::resume_point{settings_.confirmed, std::nullopt}, {}, std::chrono::milliseconds{200}});
+        settings_.sinks, weir::resume_point{settings_.confirmed, std::nullopt}, settings_.confirmed, {},
+        std::chrono::milliseconds{200}});
   }
 
   /// All engines, with everything let happen that can.

@@ -10,16 +10,18 @@ class channel_implementation final : public implementation {
 public:
   const char* name() const noexcept override { return "channel"; }
 
-  weir::result<weir::stream> open(caf::actor_system& system, const stream_options& wanted) override {
-    return weir::channel::open(system, {
-                                         .lanes = wanted.lanes,
-                                         .floor = wanted.floor,
-                                         .bound = wanted.bound,
-                                         .budget = wanted.budget,
-                                         .collections = wanted.collections,
-                                         .max_attempts = wanted.max_attempts,
-                                         .dead_letters = wanted.dead_letters,
-                                       });
+  bool holds_up_publishers() const noexcept override { return true; }
+
+  weir::result<weir::stream> open(actor_tests::simulation& world, const stream_options& wanted) override {
+    return weir::channel::open(world.system(), {
+                                                 .lanes = wanted.lanes,
+                                                 .floor = wanted.floor,
+                                                 .bound = wanted.bound,
+                                                 .budget = wanted.budget,
+                                                 .collections = wanted.collections,
+                                                 .max_attempts = wanted.max_attempts,
+                                                 .dead_letters = wanted.dead_letters,
+                                               });
   }
 };
 

@@ -21,6 +21,7 @@ struct ingest_parts {
   std::shared_ptr<position_store> store; ///< may be null
   std::vector<std::string> lanes;
   resume_point from_here;
+  std::optional<position> confirmed; ///< that the source was told
   read_limit limit;
   std::chrono::milliseconds confirm_every;
 };

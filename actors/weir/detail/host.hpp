@@ -200,6 +200,10 @@ public:
   void deliver(control_message& message);
   void deliver(data_message& message);
 
+  /// What several endpoints of this actor share, known by what it stands for; null where none of them holds one.
+  std::shared_ptr<void> find_shared(const void* key) const noexcept;
+  void share(const void* key, const std::shared_ptr<void>& one);
+
   virtual actor_ref ref() noexcept = 0;
   /// Control messages are urgent; `in_order` sends one behind the data messages sent before it.
   virtual void post(const actor_ref& to, control_message message) = 0;
@@ -278,6 +282,7 @@ private:
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<endpoint_address> to_flush_;
+  std::vector<std::pair<const void*, std::weak_ptr<void>>> shared_;
   std::uint64_t late_messages_ = 0;
   std::unique_ptr<timer_wheel> wheel_;
   clock::time_point wheel_start_;

@@ -26,7 +26,48 @@ class delivery;
 
 namespace detail {
 
+class log_line;
 class producer_end;
+
+/// The bytes that are published and not yet stored, of all publishers together. Any thread.
+class log_budget {
+public:
+  explicit log_budget(std::uint64_t limit) noexcept : limit_{limit} {}
+
+  /// One item that is larger than the limit goes alone. When there is no room, somebody is woken as soon as there is more.
+  bool try_charge(std::uint64_t bytes) noexcept {
+    if (charge(bytes))
+      return true;
+    has_waiters_.store(true);
+    return charge(bytes); // room may have come free between the two looks
+  }
+  void release(std::uint64_t bytes) noexcept { held_.fetch_sub(bytes); }
+
+  /// Whether anybody has found no room since this was asked last.
+  bool take_waiters() noexcept { return has_waiters_.exchange(false); }
+
+  std::uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
+
+private:
+  bool charge(std::uint64_t bytes) noexcept {
+    for (auto held = held_.load(); held == 0 || held + bytes <= limit_;)
+      if (held_.compare_exchange_weak(held, held + bytes))
+        return true;
+    return false;
+  }
+
+  std::uint64_t limit_;
+  std::atomic<std::uint64_t> held_{0};
+  std::atomic<bool> has_waiters_{false};
+};
+
+/// What the producers of a durable stream need to know of its log actor.
+struct log_link {
+  actor_ref actor;
+  endpoint_address inlet;
+  std::shared_ptr<lane_gauge> gauge; ///< of what is published and not yet stored
+  std::shared_ptr<log_budget> budget;
+};
 
 /// Everything that an end needs to know of its lane. Shared; keeps the stream alive.
 struct lane_link {
@@ -37,6 +78,10 @@ struct lane_link {
   std::shared_ptr<shared_wiring> wiring;
   std::shared_ptr<const void> stream;
   std::shared_ptr<const void> actor; // the lane's, which ends with the last that holds it
+
+  // Of a durable stream's lane: its producers publish to the log, and not to the lane.
+  std::shared_ptr<const log_link> log = {};
+  std::uint64_t key = 0; ///< the lane's, to the log actor
 };
 
 /// One item on its way into a lane: waits in its producer's line, and is settled exactly once, as enqueued or as failed.
@@ -58,6 +103,7 @@ protected:
 
 private:
   friend class producer_end;
+  friend class log_line;
   producer_end* end_ = nullptr;
 };
 
@@ -91,6 +137,7 @@ public:
   void flush() override;
 
 private:
+  friend class log_line;
   static constexpr std::size_t max_waiters = 1024;
 
   offer try_enqueue_any(lane_machine::offered& offered, std::optional<error>& failure);
@@ -103,15 +150,28 @@ private:
     return !carried.envelopes || !link_->budget || link_->budget->has_charged(*carried.envelopes);
   }
   std::optional<error> find_fault(const shared_item& item) const;
+
+  /// Whether the lane of a durable stream has it from before: its source goes on behind the last transaction that is stored
+  /// whole, and may cut what follows into other batches than before.
+  bool is_repeated(const shared_item& item) const noexcept {
+    const auto* at = item.at();
+    return may_repeat_ && at != nullptr && last_ && covers(*last_, *at)
+           && (at->seq != last_->seq || at->epoch != last_->epoch || last_->ends_transaction)
+           && !(repeats_behind_ && covers(*repeats_behind_, *at));
+  }
   bool may_enqueue(const lane_machine::offered& offered);
-  void enqueue(lane_machine::offered&& offered) {
-    if (const auto* at = offered.item.at()) {
+  void note_last(const shared_item& item) noexcept {
+    if (const auto* at = item.at()) {
       if (!last_)
         last_.emplace();
       last_->epoch = at->epoch;
       last_->seq = at->seq;
       last_->ends_transaction = at->ends_transaction; // the rest decides nothing, and is larger
+      may_repeat_ = false;
     }
+  }
+  void enqueue(lane_machine::offered&& offered) {
+    note_last(offered.item);
     credit_.spend(offered.bytes);
     probed_ = false;
     if (!outgoing_)
@@ -128,6 +188,7 @@ private:
   void send_outgoing();
   void stop(errc reason);
   void settle_front(std::optional<error> failure);
+  void stop_because(const cancel& ends);
   error end() const;
   void leave_budget() noexcept;
   void say_goodbye();
@@ -135,10 +196,14 @@ private:
   std::shared_ptr<const lane_link> link_;
   std::optional<std::uint64_t> generation_;
   std::optional<errc> ended_;
-  std::optional<error> refusal_; // of the wiring, when ended_ is wait_cycle
+  std::optional<error> refusal_;  // instead of what ended_ alone says
+  bool was_refused_ = false;      // by the wiring: the lane has never heard of this end
+  std::shared_ptr<log_line> log_; // of a durable stream: then the line and the credit are there, and shared
   sending_credit credit_;
   std::uint64_t next_sequence_ = 0;
   std::optional<position> last_;
+  std::optional<position> repeats_behind_;
+  bool may_repeat_ = false;
   std::shared_ptr<published_items> outgoing_;
   std::size_t last_outgoing_ = 0; // how many the last messages carried, about
   std::deque<publication*> line_;
@@ -202,7 +267,8 @@ private:
   end_role role_;
   std::optional<std::uint64_t> generation_;
   std::optional<errc> ended_;
-  std::optional<error> refusal_; // of the wiring, when ended_ is wait_cycle
+  std::optional<error> refusal_; // instead of what ended_ alone says
+  bool was_refused_ = false;     // by the wiring: the lane has never heard of this end
   std::optional<std::uint64_t> end_after_returns_;
   receiving_credit credit_;
   progress_tracker progress_;

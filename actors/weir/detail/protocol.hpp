@@ -33,12 +33,35 @@ constexpr outlet outlet_of(end_role role) noexcept {
   return role == end_role::dead_letter_consumer ? outlet::dead_letters : outlet::main;
 }
 
+/// The newest state of something on its way to an actor: one message at a time, however often it changes meanwhile.
+template <class T>
+class newest_report {
+public:
+  /// True when nothing is under way: then a message must be sent.
+  bool put(T newest) {
+    const std::lock_guard lock{mutex_};
+    newest_ = std::move(newest);
+    return !std::exchange(under_way_, true);
+  }
+
+  T take() {
+    const std::lock_guard lock{mutex_};
+    under_way_ = false;
+    return newest_;
+  }
+
+private:
+  std::mutex mutex_;
+  T newest_ = {};
+  bool under_way_ = false;
+};
 /// An end asks for its lane: producer or consumer. Answered by attached, or cancel.
 struct attach_end {
   end_role role;
   actor_ref from;
   endpoint_address reply;
-  credit window; ///< a consumer's; a producer's is the lane's to say
+  credit window;          ///< a consumer's; a producer's is the lane's to say
+  std::uint64_t lane = 0; ///< to a stream's log actor: which lane; 0 is a line, on which the producers of one actor publish
 };
 
 struct attached {
@@ -46,6 +69,8 @@ struct attached {
   sending_credit sending;               ///< a producer's
   std::uint64_t next_sequence;          ///< a producer's: the number of its first item
   std::shared_ptr<const position> last; ///< a producer's: what the lane carried last
+  bool may_repeat = false; ///< a producer's: what the lane carried before it was opened comes again, and is passed over
+  std::shared_ptr<const position> repeats_behind = {}; ///< … from here on; null: from the beginning
 };
 
 /// Absolute: everything below may be sent. At most one is under way for each end; a newer one overwrites.
@@ -93,11 +118,13 @@ struct detach_end {
   actor_ref from;
   endpoint_address reply;
   std::uint64_t taken;
+  std::uint64_t lane = 0; ///< as in attach_end
 };
 
 /// To an end: nothing more will come of it.
 struct cancel {
   errc reason;
+  std::shared_ptr<const error> why = {}; ///< where the reason alone does not say it
 };
 
 /// To a consumer, behind the data: everything was delivered and nothing new will come. Holds only while the lane has handled
@@ -110,13 +137,39 @@ struct end_of_lane {
 /// To a lane: from the stream.
 struct close_lane {
   bool drain;
+  std::shared_ptr<const error> why = {}; ///< the stream has failed; not with drain
 };
 struct retire_lane {};
+
+/// To a stream's log actor: read this lane's items into it, from now on; or no more.
+struct kept_lane;
+struct keep_lane {
+  std::shared_ptr<kept_lane> lane;
+};
+struct forget_lane {
+  std::uint64_t lane;
+};
+
+/// To a stream's log actor: read nothing more into lanes.
+struct suspend_lanes {};
+
+/// To a stream's log actor: how far a lane is. At most one is under way for each lane.
+class progress_report;
+struct lane_progressed {
+  std::uint64_t lane;
+  std::shared_ptr<progress_report> report;
+};
 
 /// What a stream's watermark actor knows.
 struct watermark_figures {
   std::optional<position> watermark;
   std::optional<position> confirmable;
+};
+
+/// To a stream's log actor: which backfills are not served. At most one is under way.
+class request_report : public newest_report<std::vector<request>> {};
+struct requests_changed {
+  std::shared_ptr<request_report> report;
 };
 
 /// Answers watch.
@@ -132,7 +185,8 @@ struct stop_host {};
 struct kill_host {};
 
 using control = std::variant<attach_end, attached, grant, probe, acknowledged_below, acknowledged_one, returned_one, detach_end,
-  cancel, end_of_lane, close_lane, retire_lane, watermark_moved, wake, stop_host, kill_host>;
+  cancel, end_of_lane, close_lane, retire_lane, keep_lane, forget_lane, lane_progressed, requests_changed, suspend_lanes,
+  watermark_moved, wake, stop_host, kill_host>;
 
 struct control_message {
   endpoint_address to;
@@ -144,27 +198,9 @@ struct add_floor {
   std::uint64_t lane;
   lane_floor start;
 };
-/// A lane's newest floor on its way to the watermark: one message at a time, however often it moves meanwhile.
-class floor_report {
-public:
-  /// True when nothing is under way: then a message must be sent.
-  bool put(const lane_floor& newest) {
-    const std::lock_guard lock{mutex_};
-    newest_ = newest;
-    return !std::exchange(under_way_, true);
-  }
+using floor_report = newest_report<lane_floor>;
+class progress_report : public newest_report<lane_progress> {};
 
-  lane_floor take() {
-    const std::lock_guard lock{mutex_};
-    under_way_ = false;
-    return newest_;
-  }
-
-private:
-  std::mutex mutex_;
-  lane_floor newest_;
-  bool under_way_ = false;
-};
 struct move_floor {
   std::uint64_t lane;
   std::shared_ptr<floor_report> report;
@@ -241,6 +277,28 @@ public:
   std::vector<lane_machine::offered> items;
 };
 
+/// Line → log actor: what the producers of one actor published in one turn, each item once.
+class published_entries final : public parcel {
+public:
+  /// Which lane, as which generation of its producer.
+  struct target {
+    std::uint64_t lane = 0;
+    std::uint64_t generation = 0;
+
+    friend bool operator==(const target&, const target&) = default;
+  };
+  using target_list = std::vector<target>;
+  struct entry {
+    shared_item item;
+    std::size_t bytes = 0;
+    std::size_t targets = 0; ///< which of the lists below
+  };
+
+  std::uint64_t line = 0;
+  std::vector<entry> items;
+  std::vector<target_list> targets; ///< none empty; entries in a row that are for the same share one
+};
+
 /// Lane → consumer: consecutive items, all delivered for the same time.
 class delivered_items final : public parcel {
 public:
@@ -277,6 +335,7 @@ struct lane_gauge {
   std::atomic<std::uint64_t> held_bytes{0};
   std::atomic<std::uint64_t> peak_items{0};
   std::atomic<std::uint64_t> bound_violations{0};
+  std::atomic<std::uint64_t> in_log{0}; ///< of a durable stream: entries that were not read for the lane yet
   std::atomic<std::uint64_t> producer_generation{0};
   std::atomic<std::uint64_t> consumer_generation[2]{};
 };

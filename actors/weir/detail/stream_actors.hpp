@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace caf {
 class actor_system;
@@ -21,6 +22,10 @@ struct lane_settings {
   lane_floor start;
   actor_ref watermark;
   std::shared_ptr<lane_gauge> gauge;
+
+  /// Of a durable stream: its log actor, which is told how far the lane is, and tells the watermark and the gauge.
+  actor_ref log = {};
+  endpoint_address inlet = {};
 };
 
 /// An actor of a stream's, which is stopped with this.
@@ -37,9 +42,18 @@ private:
   actor_ref ref_;
 };
 
+struct request_settings {
+  std::shared_ptr<lane_gauge> gauge;
+  std::vector<request> waiting = {}; ///< from before
+
+  /// Of a durable stream: its log actor, which is told what is asked and not served.
+  actor_ref log = {};
+  endpoint_address inlet = {};
+};
+
 /// Starts the actors of a stream in memory. Each ends with stop_host.
 actor_ref spawn_lane(caf::actor_system& system, lane_settings settings);
 actor_ref spawn_watermark(caf::actor_system& system);
-actor_ref spawn_requests(caf::actor_system& system, std::shared_ptr<lane_gauge> gauge);
+actor_ref spawn_requests(caf::actor_system& system, request_settings settings);
 
 } // namespace weir::detail

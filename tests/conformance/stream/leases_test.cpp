@@ -356,6 +356,8 @@ TEST_SUITE("stream: take-over") {
   }
 
   TEST_CASE("a new producer fences the old one, and goes on behind what the lane has") {
+    if (no_lane_fills_up())
+      return;
     for_each_seed(few, [](simulation& world) {
       bench at{world};
       const auto over = at.open({.bound = {.items = 4, .bytes = 1u << 20}});

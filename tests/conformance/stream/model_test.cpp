@@ -85,6 +85,8 @@ private:
     if (random_.chance(50))
       made.floor = position_at(1, 1);
     made.bound = {.items = random_.between(1, 6), .bytes = random_.chance(50) ? 1u << 20 : 2000};
+    if (!new_implementation()->holds_up_publishers())
+      made.bound = {}; // what is in a lane is what can be compared: all of it
     made.budget = random_.chance(50) ? 1u << 20 : 3000;
     return made;
   }

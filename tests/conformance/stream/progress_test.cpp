@@ -275,6 +275,8 @@ TEST_SUITE("stream: watermark") {
   }
 
   TEST_CASE("what may be confirmed moves while a lane is full, and while nothing is published") {
+    if (no_lane_fills_up())
+      return;
     for_each_seed(few, [](simulation& world) {
       bench at{world};
       const auto over = at.open({.bound = {.items = 2, .bytes = 1u << 20}});
@@ -323,6 +325,8 @@ TEST_SUITE("stream: lane set") {
   }
 
   TEST_CASE("retiring: leaves the minimum, wakes its ends, releases what it held, with leases out") {
+    if (no_lane_fills_up())
+      return;
     for_each_seed(few, [](simulation& world) {
       bench at{world};
       auto over = at.open({.lanes = {"a", "b"}, .bound = {.items = 3, .bytes = 1u << 20}});

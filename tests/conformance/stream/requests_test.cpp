@@ -239,6 +239,8 @@ TEST_SUITE("stream: requests") {
   }
 
   TEST_CASE("asking never waits, not even while that sink's lane is full and nobody serves") {
+    if (no_lane_fills_up())
+      return;
     for_each_seed(few, [](simulation& world) {
       bench at{world};
       const auto over = at.open({.bound = {.items = 1, .bytes = 1u << 20}});

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <weir/checkpointer.hpp>
+#include <weir/credit.hpp>
+#include <weir/detail/lane_ends.hpp>
+#include <weir/durable_options.hpp>
+#include <weir/lane_cursor.hpp>
+#include <weir/log.hpp>
+#include <weir/stream_item.hpp>
+#include <weir/task.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The log actor of a durable stream: stores what is published, reads it into the lanes, keeps their checkpoints.
+namespace weir::detail {
+
+/// What a lane's checkpoint is called in the log. Injective; and back.
+std::string consumer_of(const lane_id& lane);
+std::optional<lane_id> lane_of(const std::string& consumer);
+
+/// Why no log can keep a lane of that name; absent where it can.
+std::optional<error> find_fault(const lane_id& name);
+
+/// A lane that the topic knew when it was opened, or that is new and begins with what is retained.
+struct registered_lane {
+  registered_lane(lane_id name, checkpointer of) : id{std::move(name)}, keeper{std::move(of)} {}
+
+  lane_id id;
+  checkpointer keeper; ///< claimed
+  std::int64_t acknowledged = -1;
+  lane_checkpoint kept = {};
+  bool is_new = false;
+  bool has_expired = false;
+  std::optional<position> last = {};   ///< of what is stored for it
+  std::optional<position> ending = {}; ///< the last one that ends a transaction
+};
+
+/// What the topic held when it was opened.
+struct opened_topic {
+  std::shared_ptr<log_topic> topic;
+  shard_bounds bounds;
+  std::vector<std::shared_ptr<registered_lane>> lanes;
+};
+
+/// What the topic of requests held.
+struct opened_requests {
+  std::shared_ptr<log_topic> topic;
+  std::int64_t head = 0;
+  std::string owner = {}; ///< the last entry's key
+  std::vector<request> waiting = {};
+};
+
+/// Attaches to the topic of requests, and takes over what waits there.
+task<result<opened_requests>> open_stream_requests(self me, std::shared_ptr<log_store> log, durable_settings how);
+
+/// The lanes that a stream is opened with.
+struct wanted_lanes {
+  std::vector<lane_id> names = {};
+  std::optional<position> floor = {}; ///< of those that are new
+};
+
+/// Attaches to the stream's topic, which must be empty or a stream's. Nothing is written into it.
+task<result<std::shared_ptr<log_topic>>> find_stream_topic(self me, std::shared_ptr<log_store> log, durable_settings how);
+
+/// Fences whoever had the topic open before, and finds out how far each lane is.
+task<result<std::shared_ptr<opened_topic>>> open_stream_topic(self me, std::shared_ptr<log_topic> topic, wanted_lanes wanted);
+
+/// A lane of the stream, as the stream hands it to the log actor.
+struct kept_lane {
+  lane_id id;
+  std::uint64_t key = 0;
+  std::shared_ptr<const lane_link> to = {}; ///< the lane's actor; holds neither the stream nor its log actor
+  actor_ref watermark = {};
+  actor_ref requests = {};
+  std::optional<position> floor = {};               ///< that was stated for one that is added while the stream runs
+  std::shared_ptr<registered_lane> registered = {}; ///< null for that one, which begins at the head
+  std::optional<position> resume = {};              ///< where the stream's source goes on, otherwise
+};
+
+/// How the opening of a log actor went; handed from it to whoever opens.
+struct stream_log_opening {
+  std::optional<error> failure = {};
+  endpoint_address inlet = {};
+  std::shared_ptr<lane_gauge> gauge = std::make_shared<lane_gauge>();
+  std::shared_ptr<log_budget> budget = {};
+  std::vector<std::shared_ptr<registered_lane>> lanes = {};
+  std::vector<request> waiting = {};
+};
+
+/// The actor's first coroutine: opens, says so to `reply`, and serves until it is asked to stop and everything that it was
+/// given is stored.
+task<> run_stream_log(self me, std::shared_ptr<log_store> log, durable_settings how, wanted_lanes wanted,
+  std::shared_ptr<stream_log_opening> opening, actor_ref opener, endpoint_address reply);
+
+} // namespace weir::detail

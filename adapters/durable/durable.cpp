@@ -1,0 +1,117 @@
+#include <weir/condition.hpp>
+#include <weir/detail/stream_log.hpp>
+#include <weir/detail/stream_state.hpp>
+#include <weir/durable.hpp>
+#include <weir/spawn.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace weir::durable {
+
+namespace {
+
+/// Hears from the log actor that it has opened its topic, or has not.
+class opening_end final : public detail::endpoint {
+public:
+  explicit opening_end(self me) : endpoint{me.host()} {}
+  void on_control(detail::control&) override {
+    is_open_ = true;
+    heard_.notify_all();
+  }
+
+  bool is_open() const noexcept { return is_open_; }
+  condition& heard() noexcept { return heard_; }
+
+private:
+  bool is_open_ = false;
+  condition heard_;
+};
+
+constexpr std::size_t absurd_items = std::size_t{1} << 40U;
+
+std::optional<error> find_fault(const options& wanted) {
+  if (auto fault = detail::find_fault({wanted.lanes, wanted.bound, wanted.log.budget, wanted.max_attempts}))
+    return fault;
+  if (wanted.log.line_items == 0 || wanted.log.line_items > absurd_items)
+    return error{errc::invalid_argument, "a bound lies between 1 and 2^40",
+      {{"option", "log.line_items"}, {"given", std::to_string(wanted.log.line_items)}}};
+  for (const auto& id : wanted.lanes)
+    if (auto fault = detail::find_fault(id))
+      return fault;
+  return std::nullopt;
+}
+
+using registered = std::vector<std::shared_ptr<detail::registered_lane>>;
+
+/// What is stored for all of the lanes that are asked for. Those that have expired begin anew behind it.
+std::optional<position> resume_of(const registered& known, const std::set<lane_id>& wanted) {
+  std::optional<position> least;
+  std::optional<position> of_expired;
+  bool is_first = true;
+  for (const auto& lane : known) {
+    if (!wanted.contains(lane->id))
+      continue;
+    if (lane->has_expired) {
+      if (lane->ending && !(of_expired && covers(*of_expired, *lane->ending)))
+        of_expired = lane->ending;
+    } else if (std::exchange(is_first, false) || (least && !(lane->ending && covers(*lane->ending, *least)))) {
+      least = lane->ending;
+    }
+  }
+  return is_first ? of_expired : least;
+}
+
+result<opened> start(
+  caf::actor_system& system, const actor_ref& actor, const detail::stream_log_opening& there, options wanted) {
+  const auto link = std::make_shared<const detail::log_link>(detail::log_link{actor, there.inlet, there.gauge, there.budget});
+  const auto floors = wanted.log.floors;
+  auto state = std::make_shared<detail::stream_state>(
+    system, detail::stream_settings{lane_policy{wanted.bound, wanted.max_attempts, wanted.dead_letters}, wanted.log.budget,
+              std::move(wanted.collections), wanted.wiring ? std::move(wanted.wiring) : std::make_shared<shared_wiring>(),
+              std::make_unique<const detail::stream_log>(link, floors), there.waiting});
+  const std::set<lane_id> named{wanted.lanes.begin(), wanted.lanes.end()};
+  opened made{.stream = stream{state}, .resume = resume_of(there.lanes, named)};
+  for (const auto& lane : there.lanes) {
+    made.lanes.push_back({lane->id, lane->kept.floor.reached, named.contains(lane->id), lane->has_expired});
+    if (auto added = state->add_registered(lane, made.resume); !added)
+      return std::move(added).error();
+  }
+  return made;
+}
+
+} // namespace
+
+task<result<opened>> open_in(self me, caf::actor_system* system, std::shared_ptr<log_store> log, options wanted) {
+  const auto fault = find_fault(wanted);
+  if (fault) {
+    result<opened> refused = *fault;
+    co_return refused;
+  }
+  opening_end end{me};
+  const auto opening = std::make_shared<detail::stream_log_opening>();
+  const auto actor =
+    spawn(*system, spawn_options{.name = "weir.log." + wanted.log.topic, .shielded = true}, detail::run_stream_log,
+      std::move(log), wanted.log, detail::wanted_lanes{wanted.lanes, wanted.floor}, opening, me.ref(), end.here());
+  while (!end.is_open()) {
+    auto waiting = end.heard().wait();
+    auto woken = co_await waiting;
+    if (!woken && !end.is_open()) {
+      actor.kill();
+      result<opened> stopped = std::move(woken).error();
+      co_return stopped;
+    }
+  }
+  if (opening->failure) {
+    result<opened> failed = std::move(*opening->failure);
+    co_return failed;
+  }
+  auto made = start(*system, actor.ref(), *opening, std::move(wanted));
+  co_return made;
+}
+
+result<opened> open(caf::actor_system& system, std::shared_ptr<log_store> log, options wanted) {
+  return sync_wait(system, open_in, &system, std::move(log), std::move(wanted));
+}
+
+} // namespace weir::durable
