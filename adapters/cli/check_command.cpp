@@ -39,6 +39,8 @@ config_error placeless(const configured& found) {
 std::string description(const std::string& file, const config& read, bool has_state) {
   auto text = fmt::format("{}: the pipeline {} can be run\n", file, read.name);
   text += fmt::format("  source  {}\n", described_source(read));
+  if (read.stream.log)
+    text += fmt::format("  stream  {}\n", described_stream(read));
   for (const auto& one : read.sinks)
     text += fmt::format("  sink    {}: {}\n", one.name, described_sink(one));
   text += fmt::format("  state   {}{}\n", read.state.native(), has_state ? ", goes on from there" : ", nothing there yet");

@@ -106,7 +106,7 @@ config read_root(const toml::table& root, const std::filesystem::path& directory
   }
   if (const auto* table = top.table("stream")) {
     table_reader reader{*table, "stream", "stream", notes};
-    read_stream(reader, read.stream);
+    read_stream(reader, directory, notes, read.stream);
   }
   read.sinks = read_sinks(top, root, directory, notes);
   if (const auto* table = top.table("scheduler")) {

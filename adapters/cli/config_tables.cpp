@@ -20,7 +20,9 @@ constexpr std::uint64_t gib = 1U << 30U;
 
 constexpr std::array source_types{"git"sv, "jsonl"sv, "log"sv};
 constexpr std::array sink_types{"sqlite"sv, "jsonl"sv, "stdout"sv, "log"sv};
-constexpr std::array stream_types{"channel"sv};
+constexpr std::array stream_types{"channel"sv, "durable"sv};
+constexpr std::array stream_logs{"sqlite"sv};
+constexpr std::array floors{"sink"sv, "log"sv};
 constexpr std::array log_formats{"changes"sv, "entries"sv};
 constexpr std::array policies{"stop"sv, "dead-letter"sv};
 constexpr std::array pipe_policies{"refuse"sv, "new-epoch"sv, "skip-confirmed"sv};
@@ -108,6 +110,25 @@ log_source_config read_log_source(table_reader& reader, const std::filesystem::p
   return log;
 }
 
+durable_config read_durable(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes) {
+  durable_config durable;
+  reader.require("log", "a table such as {type = \"sqlite\", path = \"lanes.db\"}");
+  if (const auto* table = reader.table("log")) {
+    table_reader log{*table, "stream.log", "stream.log", notes};
+    log.require("type", one_of(stream_logs));
+    log.choice("type", stream_logs); // for the check alone: there is one kind so far
+    log.require("path", expected_log);
+    durable.path = read_path(log, "path", expected_log, directory).value_or("");
+    read_log_name(log, "topic", durable.topic);
+    log.refuse_unknown_keys(std::nullopt);
+  }
+  if (reader.choice("floor", floors) == "log")
+    durable.floors = lane_floors::log;
+  durable.retention.bytes = reader.size("retain_bytes", 1U << 20U, 1024 * 1024 * gib);
+  durable.retention.age = reader.duration("retain_age", std::chrono::seconds{1}, std::chrono::days{3650});
+  return durable;
+}
+
 void read_policy(table_reader& reader, sink_policy& policy) {
   const auto on_failure = reader.choice("on_failure", policies);
   if (on_failure == "dead-letter")
@@ -187,16 +208,17 @@ void read_source(table_reader& reader, const std::filesystem::path& directory, s
   reader.refuse_unknown_keys(type);
 }
 
-void read_stream(table_reader& reader, stream_config& stream) {
-  // Read for the check alone: there is one kind so far.
-  reader.choice("type", stream_types);
+void read_stream(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes, stream_config& stream) {
+  const auto type = reader.choice("type", stream_types);
+  if (type == "durable")
+    stream.log = read_durable(reader, directory, notes);
   if (const auto given = reader.number("items", 1, 1'048'576))
     stream.items = *given;
   if (const auto given = reader.size("bytes", 4 * kib, 64 * gib))
     stream.bytes = *given;
   if (const auto given = reader.size("budget", 4 * kib, 64 * gib))
     stream.budget = *given;
-  reader.refuse_unknown_keys(std::nullopt);
+  reader.refuse_unknown_keys(reader.has("type") ? type : "channel");
 }
 
 sink_config read_sink(table_reader& reader, const std::filesystem::path& directory) {

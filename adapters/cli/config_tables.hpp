@@ -21,7 +21,7 @@ std::optional<std::filesystem::path> read_path(
 /// Each of these reads one table, checks what can be checked within it, and refuses the keys that it does not know. What is
 /// wrong or missing keeps its default.
 void read_source(table_reader& reader, const std::filesystem::path& directory, source_config& source);
-void read_stream(table_reader& reader, stream_config& stream);
+void read_stream(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes, stream_config& stream);
 sink_config read_sink(table_reader& reader, const std::filesystem::path& directory);
 void read_scheduler(table_reader& reader, scheduler_settings& scheduler);
 

@@ -182,10 +182,15 @@ config_errors check_source(const config& from) {
 config_errors check_endpoints(const config& from, const std::optional<position>& confirmed) {
   auto errors = check_source(from);
   auto shared = compare_files(from);
+  if (from.stream.log && std::ranges::find(shared, "stream.log.path", &config_error::key) == shared.end())
+    if (const auto checked = check_stream_log(*from.stream.log); !checked)
+      errors.push_back(at_key(from, "stream.log.path", checked.error(), "a log that this pipeline may create and write"));
+  // A log that counts as the floor has what a sink still lacks.
+  const auto& lacked = from.stream.log && from.stream.log->floors == lane_floors::log ? std::nullopt : confirmed;
   for (std::size_t index = 0; index < from.sinks.size(); ++index) {
     if (std::ranges::find(shared, path_of_sink(index) + ".path", &config_error::key) != shared.end())
       continue; // whatever that file is, it is not this sink's
-    if (auto wrong = check_sink(from, index, confirmed))
+    if (auto wrong = check_sink(from, index, lacked))
       errors.push_back(std::move(*wrong));
   }
   std::ranges::move(shared, std::back_inserter(errors));
@@ -202,6 +207,12 @@ std::string described_source(const config& from) {
       [](const log_source_config& log) { return fmt::format("log {}, topic {}", log.path.native(), log.topic); },
     },
     from.source.from);
+}
+
+std::string described_stream(const config& from) {
+  if (!from.stream.log)
+    return "channel";
+  return fmt::format("durable in {}, topic {}", from.stream.log->path.native(), from.topic_of_stream());
 }
 
 std::string described_sink(const sink_config& one) {

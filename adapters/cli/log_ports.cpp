@@ -1,6 +1,7 @@
 #include "log_ports.hpp"
 
 #include <weir/configure.hpp>
+#include <weir/log_rules.hpp>
 #include <weir/spawn.hpp>
 
 #if WEIR_HAS_SQLITE
@@ -68,6 +69,17 @@ result<std::unique_ptr<source>> make_log_source(const log_source_config& log, co
 
 std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::string& pipeline) {
   return std::make_unique<log_sink>(options_of(log, pipeline, opening::to_write));
+}
+
+result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable) {
+  return opener_of(durable.path, opening::to_write)();
+}
+
+result<void> check_stream_log(const durable_config& durable) {
+  auto opened = opener_of(durable.path, opening::to_look)();
+  if (!opened && !log_rules::is_nothing_yet(opened.error()))
+    return std::move(opened).error();
+  return success();
 }
 
 result<void> check_log_source(const log_source_config& log) {

@@ -2,6 +2,7 @@
 
 #include <weir/cli/config.hpp>
 #include <weir/error.hpp>
+#include <weir/log.hpp>
 #include <weir/sink.hpp>
 #include <weir/source.hpp>
 
@@ -13,6 +14,12 @@ namespace weir::cli {
 
 result<std::unique_ptr<source>> make_log_source(const log_source_config& log, const std::string& pipeline);
 std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::string& pipeline);
+
+/// The log that a pipeline's stream is kept in. Blocks.
+result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable);
+
+/// Whether it would open. Blocks; changes nothing.
+result<void> check_stream_log(const durable_config& durable);
 
 /// Whether it would open. Blocks; changes nothing.
 result<void> check_log_source(const log_source_config& log);

@@ -9,15 +9,19 @@
 #include <weir/cli/signals.hpp>
 #include <weir/cli/stores.hpp>
 #include <weir/cli/summary.hpp>
+#include <weir/durable.hpp>
 
 #include "configured.hpp"
+#include "log_ports.hpp"
 
+#include <boost/outcome/try.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <unistd.h>
 
 namespace weir::cli {
@@ -121,14 +125,8 @@ private:
     caf::actor_system_config settings;
     configure(settings, read.scheduler);
     caf::actor_system system{settings};
-    channel::options wanted;
-    for (const auto& one : read.sinks)
-      wanted.lanes.emplace_back(one.name);
-    wanted.floor = state->confirmed();
-    wanted.bound = {read.stream.items, read.stream.bytes};
-    wanted.budget = read.stream.budget;
-    wanted.collections = collections_of(read);
-    auto lanes = channel::open(system, std::move(wanted));
+    auto lanes =
+      read.stream.log ? open_durable(system, read, state->confirmed()) : open_channel(system, read, state->confirmed());
     if (!lanes)
       return fail(exit_code::failed, std::move(lanes).error());
     auto from = make_source(read);
@@ -137,7 +135,66 @@ private:
     start(system, read, std::move(lanes).value(), std::move(from).value(), std::move(state));
   }
 
-  void start(caf::actor_system& system, const config& read, const stream& lanes, std::unique_ptr<source> from,
+  /// The pipeline's stream, and where it goes on.
+  struct opened_lanes {
+    stream over;
+    std::optional<position> resume = {};
+    std::map<std::string, std::optional<position>> floors = {}; // of each sink: what its lane won't bring again
+  };
+
+  static result<opened_lanes> open_channel(
+    caf::actor_system& system, const config& read, const std::optional<position>& confirmed) {
+    channel::options wanted;
+    for (const auto& one : read.sinks)
+      wanted.lanes.emplace_back(one.name);
+    wanted.floor = confirmed;
+    wanted.bound = {read.stream.items, read.stream.bytes};
+    wanted.budget = read.stream.budget;
+    wanted.collections = collections_of(read);
+    BOOST_OUTCOME_TRY(auto over, channel::open(system, std::move(wanted)));
+    return opened_lanes{std::move(over)};
+  }
+
+  result<opened_lanes> open_durable(caf::actor_system& system, const config& read, const std::optional<position>& confirmed) {
+    BOOST_OUTCOME_TRY(auto log, open_stream_log(*read.stream.log));
+    durable::options wanted;
+    for (const auto& one : read.sinks)
+      wanted.lanes.emplace_back(one.name);
+    wanted.floor = confirmed;
+    wanted.bound = {read.stream.items, read.stream.bytes};
+    wanted.collections = collections_of(read);
+    wanted.log.topic = read.topic_of_stream();
+    wanted.log.owner = read.name;
+    wanted.log.floors = read.stream.log->floors;
+    wanted.log.budget = read.stream.budget;
+    wanted.log.retention = read.stream.log->retention;
+    BOOST_OUTCOME_TRY(auto opened, durable::open(system, std::move(log), std::move(wanted)));
+    if (confirmed && !(opened.resume && covers(*opened.resume, *confirmed)))
+      return error{errc::corrupt,
+        "the stream's log holds less than was confirmed to the source; put back a newer one, or begin anew without it",
+        {{"log", read.stream.log->path.native()}, {"confirmed", to_string(*confirmed)},
+          {"stored", opened.resume ? to_string(*opened.resume) : "nothing"}}};
+    opened_lanes made{opened.stream, opened.resume};
+    for (const auto& lane : opened.lanes) {
+      if (!lane.is_asked_for) {
+        log_.info(fmt::format(
+          "the stream's log has a lane {} that is no sink of this pipeline any more; it is dropped", to_string(lane.id)));
+        BOOST_OUTCOME_TRY(opened.stream.retire_lane(lane.id));
+        continue;
+      }
+      made.floors[lane.id.sink] = lane.floor;
+      if (!lane.has_expired)
+        continue;
+      // What it lacks is gone: it begins anew behind everything that is stored, and its sink has to fill up.
+      log_.warning(fmt::format("the lane {} lagged more than the stream's log retains, and begins anew", to_string(lane.id)));
+      BOOST_OUTCOME_TRY(opened.stream.retire_lane(lane.id));
+      BOOST_OUTCOME_TRY(opened.stream.add_lane(lane.id, opened.resume));
+      made.floors[lane.id.sink] = opened.resume;
+    }
+    return made;
+  }
+
+  void start(caf::actor_system& system, const config& read, opened_lanes lanes, std::unique_ptr<source> from,
     std::shared_ptr<state_directory> state) {
     pipeline_options options;
     std::vector<std::string> names;
@@ -146,7 +203,7 @@ private:
       names.push_back(one.name);
       if (std::holds_alternative<stdout_sink_options>(one.to))
         standard_output = one.name;
-      options.to.push_back({one.name, make_sink(read, one), one.policy});
+      options.to.push_back({one.name, make_sink(read, one), one.policy, lanes.floors[one.name]});
     }
     const auto score = std::make_shared<scoreboard>(std::move(names), state->confirmed(), std::move(standard_output));
     auto positions = std::make_unique<directory_positions>(state);
@@ -154,16 +211,17 @@ private:
     options.from = std::move(from);
     options.collections = collections_of(read);
     options.confirmed = state->confirmed();
+    options.resume = lanes.resume;
     options.limit = {read.source.max_changes, read.source.max_bytes};
     options.store = std::move(positions);
     options.dead_letters = std::make_unique<file_dead_letters>(state->dead_letters());
     options.observer = score;
-    announce(read, state->confirmed());
+    announce(read, lanes.resume ? lanes.resume : state->confirmed());
     const auto begun = steady::now();
-    auto started = pipeline::start(system, lanes, std::move(options));
+    auto started = pipeline::start(system, lanes.over, std::move(options));
     if (!started)
       return fail(exit_code::failed, std::move(started).error());
-    auto ended = watch(started.value(), lanes, *score, begun);
+    auto ended = watch(started.value(), lanes.over, *score, begun);
     told_.elapsed = since(begun);
     told_.changes = score->changes();
     told_.dead_letters = score->dead_letters();
@@ -176,6 +234,8 @@ private:
 
   void announce(const config& read, const std::optional<position>& confirmed) {
     std::vector<std::pair<std::string, std::string>> facts{{"source", described_source(read)}};
+    if (read.stream.log)
+      facts.emplace_back("stream", described_stream(read));
     for (const auto& one : read.sinks)
       facts.emplace_back("sink." + one.name, described_sink(one));
     facts.emplace_back("from", confirmed ? to_string(*confirmed) : "the beginning");

@@ -127,7 +127,7 @@ figures scoreboard::now(std::chrono::milliseconds elapsed, const stream_figures&
     lane_standing lane{score.name, 0, lane_state::flowing};
     const auto found = std::ranges::find_if(lanes.lanes, [&](const auto& one) { return one.id.sink == score.name; });
     if (found != lanes.lanes.end())
-      lane.backlog = found->published - std::min(found->published, found->acknowledged);
+      lane.backlog = found->published - std::min(found->published, found->acknowledged) + found->in_log;
     if (score.is_waiting)
       lane.state = lane_state::waiting;
     else if (score.is_filling)

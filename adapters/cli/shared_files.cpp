@@ -92,6 +92,11 @@ std::vector<fs::path> files_of(const sink_config& sink) {
   return {};
 }
 
+/// What the stream keeps its lanes in.
+std::vector<fs::path> files_of(const stream_config& stream) {
+  return stream.log ? database_files(stream.log->path) : std::vector<fs::path>{};
+}
+
 config_errors compare(const config& read, const key_places& places, const comparison& compared) {
   config_errors errors;
   const auto place_of = [&](const std::string& key) {
@@ -105,6 +110,17 @@ config_errors compare(const config& read, const key_places& places, const compar
     });
   };
   const auto source = files_of(read.source);
+  const auto stream = files_of(read.stream);
+  if (!stream.empty() && !stream.front().empty()) {
+    const auto report = [&](const fs::path& file, std::string_view wrong, std::string expected) {
+      errors.push_back({place_of("stream.log.path"), "stream.log.path", fmt::format("{} {}", in_quotes(file.native()), wrong),
+        std::move(expected)});
+    };
+    if (const auto read_too = shared(stream, source); read_too != stream.end())
+      report(*read_too, "is the file that the source reads", "another file");
+    if (!read.state.empty() && compared.lies_in(stream.front(), read.state))
+      report(stream.front(), "lies in the state directory, which is the program's own", "a file somewhere else");
+  }
   for (std::size_t index = 0; index < read.sinks.size(); ++index) {
     const auto files = files_of(read.sinks[index]);
     if (files.empty() || files.front().empty())
@@ -118,6 +134,8 @@ config_errors compare(const config& read, const key_places& places, const compar
       report(*read_too, "is the file that the source reads", "another file");
     if (!read.state.empty() && compared.lies_in(files.front(), read.state))
       report(files.front(), "lies in the state directory, which is the program's own", "a file somewhere else");
+    if (const auto kept = shared(files, stream); kept != files.end())
+      report(*kept, "is the file that the stream is kept in", "another file");
     for (std::size_t other = 0; other < index; ++other)
       if (const auto file = shared(files, files_of(read.sinks[other]));
         file != files.end() && !are_topics_of_one_log(read.sinks[index], read.sinks[other])) {

@@ -228,8 +228,8 @@ const toml::table* table_reader::table(std::string_view key) {
   if (const auto* value = node->as_table())
     return value;
   const bool twice = node->is_array_of_tables();
-  fail(key, twice ? fmt::format("is given in double brackets, [[{}]]", key) : "is " + described(*node),
-    fmt::format("one table, [{}]", key));
+  fail(key, twice ? fmt::format("is given in double brackets, [[{}]]", path_of(key)) : "is " + described(*node),
+    fmt::format("one table, [{}]", path_of(key)));
   return nullptr;
 }
 

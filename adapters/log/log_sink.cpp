@@ -1,6 +1,7 @@
 #include <weir/appender.hpp>
 #include <weir/change_text.hpp>
 #include <weir/log_endpoints.hpp>
+#include <weir/log_rules.hpp>
 #include <weir/worker.hpp>
 
 #include <utility>
@@ -215,7 +216,7 @@ task<result<sink_state>> look_at_log_sink(self me, log_sink_options options) {
   result<sink_state> known = sink_state{};
   auto store = options.store();
   if (!store) {
-    if (store.error() != errc::not_found)
+    if (!log_rules::is_nothing_yet(store.error()))
       known = std::move(store).error();
     co_return known;
   }

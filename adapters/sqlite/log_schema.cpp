@@ -126,7 +126,7 @@ result<std::uint64_t> check_tables(database& in, const std::filesystem::path& pa
   if (owner == 0) {
     BOOST_OUTCOME_TRY(const auto empty, is_empty(in));
     if (empty)
-      return not_a_log(path, "it is empty");
+      return not_a_log(path, "it is empty").with("holds", "nothing");
   }
   BOOST_OUTCOME_TRY(const auto found, pragma(in, "PRAGMA user_version"));
   if (owner != application)

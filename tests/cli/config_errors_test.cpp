@@ -127,7 +127,7 @@ TEST_CASE("a key in the wrong table is told where it belongs") {
            "\"follow\", \"repository\", \"ref\" or \"collection\" in [source] of type \"git\"\n");
   CHECK(complaints(all({head, git, sink, "[stream]\nthreads = 2\n"}))
         == "p.toml:11:1: stream.threads: belongs in [scheduler]; expected \"type\", \"items\", \"bytes\" or \"budget\" in "
-           "[stream]\n");
+           "[stream] of type \"channel\"\n");
 }
 
 TEST_CASE("types that are not there") {
@@ -136,10 +136,35 @@ TEST_CASE("types that are not there") {
            "\"log\"\n");
   CHECK(complaints(all({head, git, "[[sink]]\nname = \"a\"\ntype = \"kafka\"\n"}))
         == "p.toml:8:8: sink[0].type: \"kafka\" is not a choice here; expected \"sqlite\", \"jsonl\", \"stdout\" or \"log\"\n");
-  CHECK(complaints(all({head, git, sink, "[stream]\ntype = \"durable\"\n"}))
-        == "p.toml:11:8: stream.type: \"durable\" is not a choice here; expected \"channel\"\n");
+  CHECK(complaints(all({head, git, sink, "[stream]\ntype = \"kafka\"\n"}))
+        == "p.toml:11:8: stream.type: \"kafka\" is not a choice here; expected \"channel\" or \"durable\"\n");
   CHECK(complaints(all({head, "[source]\nrepository = \".\"\n", sink}))
         == "p.toml:3:1: source.type: is missing; expected \"git\", \"jsonl\" or \"log\"\n");
+}
+
+TEST_CASE("a durable stream says where it is kept") {
+  const auto with = [](const std::string& keys) { return complaints(all({head, git, sink, "[stream]\n" + keys})); };
+  const std::string durable = "type = \"durable\"\n";
+  CHECK(with(durable)
+        == "p.toml:10:1: stream.log: is missing; expected a table such as {type = \"sqlite\", path = \"lanes.db\"}\n");
+  CHECK(with(durable + "log = \"lanes.db\"\n")
+        == "p.toml:12:7: stream.log: is the text \"lanes.db\"; expected one table, [stream.log]\n");
+  CHECK(with(durable + "log = {}\n")
+        == "p.toml:12:7: stream.log.type: is missing; expected \"sqlite\"\n"
+           "p.toml:12:7: stream.log.path: is missing; expected the path of a log, which is a SQLite file\n");
+  CHECK(with(durable + "log = {type = \"nats\", path = \"x\"}\n")
+        == "p.toml:12:15: stream.log.type: \"nats\" is not a choice here; expected \"sqlite\"\n");
+  CHECK(with(durable + "log = {type = \"sqlite\", path = \"x\", tpoic = \"y\"}\n")
+        == "p.toml:12:37: stream.log.tpoic: is not a known key (did you mean \"topic\"?); expected \"type\", \"path\" or "
+           "\"topic\" in [stream.log]\n");
+  CHECK(with(durable + "log = {type = \"sqlite\", path = \"x\"}\nfloor = \"disk\"\n")
+        == "p.toml:13:9: stream.floor: \"disk\" is not a choice here; expected \"sink\" or \"log\"\n");
+  CHECK(with("floor = \"log\"\n")
+        == "p.toml:11:1: stream.floor: belongs in [stream] of type \"durable\"; expected \"type\", \"items\", \"bytes\" or "
+           "\"budget\" in [stream] of type \"channel\"\n");
+  CHECK(complaints(all({head, git, "[[sink]]\nname = \"a\"\ntype = \"log\"\npath = \"x\"\n", "[stream]\n", durable,
+          "log = {type = \"sqlite\", path = \"x\"}\n"}))
+        == "p.toml:9:8: sink[0].path: \"/d/x\" is the file that the stream is kept in; expected another file\n");
 }
 
 TEST_CASE("values of the wrong kind") {

@@ -130,6 +130,27 @@ TEST_CASE("every key is read") {
   CHECK(one.scheduler.policy == scheduler_policy::sharing);
 }
 
+TEST_CASE("a durable stream is read") {
+  const auto least =
+    read(std::string{smallest}.append("[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", path = \"lanes.db\"}\n"));
+  REQUIRE(least.stream.log);
+  CHECK(least.stream.log->path == "/etc/weir/lanes.db");
+  CHECK(least.topic_of_stream() == "quickstart");
+  CHECK(least.stream.log->floors == weir::lane_floors::sink);
+  CHECK_FALSE(least.stream.log->retention.bytes);
+  CHECK_FALSE(least.stream.log->retention.age);
+  const auto all = read(std::string{smallest}.append(
+    "[stream]\ntype = \"durable\"\nfloor = \"log\"\nretain_bytes = \"2GiB\"\nretain_age = \"36h\"\nitems = 9\n"
+    "[stream.log]\ntype = \"sqlite\"\npath = \"/var/lanes.db\"\ntopic = \"lanes of x\"\n"));
+  REQUIRE(all.stream.log);
+  CHECK(all.stream.items == 9);
+  CHECK(all.stream.log->path == "/var/lanes.db");
+  CHECK(all.topic_of_stream() == "lanes of x");
+  CHECK(all.stream.log->floors == weir::lane_floors::log);
+  CHECK(all.stream.log->retention.bytes == std::uint64_t{2} << 30U);
+  CHECK(all.stream.log->retention.age == 36h);
+}
+
 TEST_CASE("a path of - is standard input, and ./- is a file of that name") {
   const auto with = [](std::string_view path) {
     std::string text{smallest};

@@ -49,7 +49,7 @@ TEST_CASE("what is no log is refused by every command, and left as it is") {
   const auto other = content_of(here / "other.db");
 
   CHECK(said_of(here, "text") == "text is no log: it is no SQLite database (code=not_a_log)\n");
-  CHECK(said_of(here, "empty", false) == "empty is no log: it is empty (code=not_a_log)\n");
+  CHECK(said_of(here, "empty", false) == "empty is no log: it is empty (code=not_a_log, holds=nothing)\n");
   CHECK(said_of(here, "folder") == "folder is no regular file (code=invalid_argument)\n");
   CHECK(said_of(here, "other.db") == "other.db is no log: it is another program's database (code=not_a_log)\n");
   CHECK(said_of(here, "none.db", false)

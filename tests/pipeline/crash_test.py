@@ -1,6 +1,6 @@
 """Kills `weir run` at seeded moments and checks that nothing is lost and nothing is there twice.
 
-usage: crash_test.py WEIR MAKE_HISTORY
+usage: crash_test.py WEIR MAKE_HISTORY [--durable]
 """
 import os
 import pathlib
@@ -65,7 +65,8 @@ def main():
             rounds += 1
             place = pathlib.Path(directory) / f"round-{rounds}"
             place.mkdir()
-            config = programs.configuration(place, repository, max_changes=chance.choice([1, 7, 64, 512]))
+            stream = programs.stream_table(sys.argv, floor=chance.choice(["sink", "log"]))
+            config = programs.configuration(place, repository, max_changes=chance.choice([1, 7, 64, 512]), stream=stream)
             try:
                 before = kills
                 while kills < KILLS and run_and_kill(weir, config, place / "audit.jsonl", len(expected), chance):

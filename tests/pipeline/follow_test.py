@@ -1,7 +1,7 @@
 """Follows a history that grows and is rewritten while `weir run` runs: what is committed is in the table soon after, across kills; a
 signal drains it.
 
-usage: follow_test.py WEIR MAKE_HISTORY
+usage: follow_test.py WEIR MAKE_HISTORY [--durable]
 """
 import os
 import pathlib
@@ -55,7 +55,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="weir-follow-") as directory:
         repository = pathlib.Path(directory) / "repository"
         subprocess.run([make_history, str(repository), "--commits", "100", "--seed", "7"], check=True)
-        config = programs.configuration(directory, repository, follow=True)
+        config = programs.configuration(directory, repository, follow=True, stream=programs.stream_table(sys.argv))
         table = pathlib.Path(directory) / "files.db"
 
         def start():

@@ -116,6 +116,13 @@ path = "audit.jsonl"
     return path
 
 
+def stream_table(arguments, floor="sink"):
+    """The table [stream] for a test that is run with --durable; nothing otherwise."""
+    if "--durable" not in arguments:
+        return ""
+    return f'[stream]\ntype = "durable"\nlog = {{type = "sqlite", path = "lanes.db"}}\nfloor = "{floor}"\n'
+
+
 def differences(expected, actual):
     """Where two histories or tables differ, in a few words; empty where they are equal."""
     if expected == actual:

@@ -1,7 +1,7 @@
 """Rewrites the history under a confirmed pipeline, also while it is being killed, and takes its state away: a new epoch, the table
 follows, what is gone is deleted, and the audit file takes back what is no more and says what is new, each change once.
 
-usage: rewrite_test.py WEIR MAKE_HISTORY
+usage: rewrite_test.py WEIR MAKE_HISTORY [--durable]
 """
 import os
 import pathlib
@@ -38,7 +38,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="weir-rewrite-") as directory:
         repository = pathlib.Path(directory) / "repository"
         subprocess.run([make_history, str(repository), "--commits", "300", "--seed", "11"], check=True)
-        config = programs.configuration(directory, repository)
+        config = programs.configuration(directory, repository, stream=programs.stream_table(sys.argv))
         table = pathlib.Path(directory) / "files.db"
         audit = pathlib.Path(directory) / "audit.jsonl"
         faults = []

@@ -2,6 +2,7 @@
 
 #include <weir/cli/config_error.hpp>
 #include <weir/configure.hpp>
+#include <weir/durable_options.hpp>
 #include <weir/error.hpp>
 #include <weir/git.hpp>
 #include <weir/jsonl.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -42,10 +44,19 @@ struct source_config {
   std::size_t max_bytes = 1U << 20U; ///< in one batch; at most what a lane may hold
 };
 
+/// Lanes that are kept in a log.
+struct durable_config {
+  std::filesystem::path path = {}; ///< a log in a SQLite file
+  std::string topic = {};          ///< empty: the pipeline's name
+  lane_floors floors = lane_floors::sink;
+  retention_budget retention = {};
+};
+
 struct stream_config {
-  std::size_t items = 1024;        ///< that one lane holds, published and not yet acknowledged
-  std::size_t bytes = 16U << 20U;  ///< that one lane holds
-  std::size_t budget = 32U << 20U; ///< that all lanes hold together, what several share counted once; at least `bytes`
+  std::optional<durable_config> log = {}; ///< absent: lanes in memory
+  std::size_t items = 1024;               ///< that one lane holds, published and not yet acknowledged
+  std::size_t bytes = 16U << 20U;         ///< that one lane holds
+  std::size_t budget = 32U << 20U;        ///< that all lanes hold together, what several share counted once; at least `bytes`
 };
 
 struct sink_config {
@@ -69,6 +80,9 @@ struct config {
 
   /// Where the file gives the key; if it does not, where it gives the table that would hold it.
   location where(std::string_view key) const;
+
+  /// Of a durable stream.
+  std::string topic_of_stream() const { return stream.log->topic.empty() ? name : stream.log->topic; }
 };
 
 /// Reads a pipeline from TOML. Pure: touches no file. Relative paths in it are relative to `directory`, which is absolute.

@@ -32,6 +32,7 @@ config_errors check_source(const config& from);
 
 /// For people: "git /srv/site at main", "sqlite /srv/files.db".
 std::string described_source(const config& from);
+std::string described_stream(const config& from);
 std::string described_sink(const sink_config& one);
 
 } // namespace weir::cli

@@ -1,0 +1,187 @@
+#include "pipeline_fixture.hpp"
+#include "terminal.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+// `weir run` with [stream] type = "durable": what only a real process shows. Kills, rewritten histories and memory are in
+// tests/pipeline.
+
+namespace {
+
+using namespace weir::cli::test;
+using namespace std::chrono_literals;
+using weir::posix::file_descriptor;
+
+const std::string durable = "[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", path = \"lanes.db\"}\n";
+const std::string audit = "[[sink]]\nname = \"audit\"\ntype = \"jsonl\"\npath = \"audit.jsonl\"\n";
+const std::string screen = "[[sink]]\nname = \"screen\"\ntype = \"stdout\"\n";
+
+std::string pipeline(const std::string& rest, const std::string& name = "p", const std::string& state = "state") {
+  return "name = \"" + name + "\"\nstate = \"" + state + "\"\n[source]\ntype = \"jsonl\"\npath = \"changes.jsonl\"\n" + rest;
+}
+
+bool says(const process& running, std::string_view text) {
+  return running.errors().find(text) != std::string::npos;
+}
+
+/// A pipe that nobody reads until somebody does.
+struct unread_pipe {
+  file_descriptor out;
+  file_descriptor in;
+
+  unread_pipe() {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    out = file_descriptor{ends[0]};
+    in = file_descriptor{ends[1]};
+  }
+
+  /// Lines that are read until the writer has gone.
+  std::size_t lines() {
+    in = file_descriptor{};
+    std::size_t count = 0;
+    char bytes[65536];
+    for (ssize_t got = 0; (got = ::read(out.number(), bytes, sizeof bytes)) > 0;)
+      count += static_cast<std::size_t>(std::count(bytes, bytes + got, '\n'));
+    return count;
+  }
+};
+
+TEST_CASE("a sink that stands still holds up neither the source nor another sink, and gets everything in the end") {
+  constexpr int changes = 50'000;
+  const pipeline_fixture here;
+  here.put_changes(changes);
+  here.configure(pipeline(durable + "floor = \"log\"\nitems = 4\n" + audit + screen));
+  {
+    const unread_pipe standing;
+    const auto run = here.run({.output = standing.in.number()});
+    REQUIRE(comes_true([&] { return here.lines_in("audit.jsonl") == changes; }));
+    // The source is released although one sink has nothing: what it lacks is in the log.
+    REQUIRE(comes_true([&] { return content_of(here / "state/position.json").find("\"seq\":50000") != std::string::npos; }));
+    run->send(SIGKILL);
+    CHECK(run->wait() == killed(SIGKILL));
+  }
+  unread_pipe reading;
+  const auto run = here.run({.output = reading.in.number()});
+  const auto lines = reading.lines();
+  CHECK_MESSAGE(run->wait() == exited(0), run->errors());
+  CHECK(lines >= changes - 8192); // what was in the pipe of the one that was killed had been written
+  CHECK(lines <= changes);
+  CHECK(here.lines_in("audit.jsonl") == changes);
+}
+
+TEST_CASE("check says where the stream is, and run how far it had come") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  const auto check = here.start({"check", "pipeline.toml"});
+  CHECK(check->wait() == exited(0));
+  CHECK(check->output().find("stream  durable in " + (here / "lanes.db").native() + ", topic p\n") != std::string::npos);
+  CHECK(!std::filesystem::exists(here / "lanes.db"));
+  CHECK(here.run()->wait() == exited(0));
+  const auto again = here.run();
+  CHECK(again->wait() == exited(0));
+  CHECK(says(*again, "from=1:10)"));
+  CHECK(here.lines_in("audit.jsonl") == 10);
+}
+
+TEST_CASE("a process that is killed while it creates the log is no obstacle for the next") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  put(here / "lanes.db", "");
+  CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+  CHECK(here.run()->wait() == exited(0));
+  CHECK(here.lines_in("audit.jsonl") == 10);
+}
+
+TEST_CASE("a log that can't be the stream's is refused, by name") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  put(here / "lanes.db", "no database, but long enough to be taken for one: " + std::string(4096, 'x'));
+  const auto foreign = here.run();
+  CHECK(foreign->wait() == exited(2));
+  CHECK(says(*foreign, "stream.log.path: " + (here / "lanes.db").native() + " is no log: it is no SQLite database; expected"));
+  CHECK(!std::filesystem::exists(here / "audit.jsonl"));
+}
+
+TEST_CASE("another pipeline's stream is refused, and left as it is") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  CHECK(here.run()->wait() == exited(0));
+  here.configure(
+    pipeline("[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", path = \"lanes.db\", topic = \"p\"}\n" + screen, "other",
+      "other-state"));
+  const auto other = here.run();
+  CHECK(other->wait() == exited(1));
+  CHECK(says(*other, "the stream in the log belongs to somebody else (code=wrong_owner, topic=p, owner=p, given=other)"));
+  CHECK(other->output().empty());
+  // A topic of its own is no matter.
+  here.configure(pipeline(durable + screen, "other", "other-state"));
+  CHECK(here.run()->wait() == exited(0));
+  here.configure(pipeline(durable + audit));
+  CHECK(here.run()->wait() == exited(0));
+}
+
+TEST_CASE("a lane whose sink is gone is dropped, one whose sink is new gets what is retained") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit + "[[sink]]\nname = \"old\"\ntype = \"jsonl\"\npath = \"old.jsonl\"\n"));
+  CHECK(here.run()->wait() == exited(0));
+  here.configure(pipeline(durable + audit));
+  const auto next = here.run();
+  CHECK(next->wait() == exited(0));
+  CHECK(says(*next, "the stream's log has a lane old that is no sink of this pipeline any more; it is dropped"));
+  CHECK(!says(*here.run(), "dropped"));
+}
+
+TEST_CASE("a log that lacks what was confirmed is refused: it is an older one") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  CHECK(here.run()->wait() == exited(0));
+  std::filesystem::copy_file(here / "lanes.db", here / "older.db");
+  here.put_changes(20);
+  CHECK(here.run()->wait() == exited(0));
+  for (const auto* suffix : {"-wal", "-shm"})
+    std::filesystem::remove(here / ("lanes.db" + std::string{suffix}));
+  std::filesystem::rename(here / "older.db", here / "lanes.db");
+  const auto run = here.run();
+  CHECK(run->wait() == exited(1));
+  CHECK(says(*run, "the stream's log holds less than was confirmed to the source"));
+  CHECK(says(*run, "confirmed=1:20, stored=1:10"));
+  CHECK(here.lines_in("audit.jsonl") == 20);
+  // Without one the lanes begin anew, behind what was confirmed.
+  std::filesystem::remove(here / "lanes.db");
+  here.put_changes(30);
+  CHECK(here.run()->wait() == exited(0));
+  CHECK(here.lines_in("audit.jsonl") == 30);
+}
+
+TEST_CASE("a sink that lags more than the log retains loses its place, and says so") {
+  constexpr int changes = 60'000;
+  const pipeline_fixture here;
+  here.put_changes(changes);
+  here.configure(pipeline(durable + "retain_bytes = \"1MiB\"\nitems = 4\n" + audit + screen));
+  {
+    const unread_pipe standing;
+    const auto run = here.run({.output = standing.in.number()});
+    REQUIRE(comes_true([&] { return says(*run, "cursor_expired") || here.lines_in("audit.jsonl") == changes; }));
+    run->send(SIGKILL);
+    run->wait();
+  }
+  const auto next = here.run();
+  CHECK_MESSAGE(next->wait() == exited(0), next->errors());
+  CHECK(says(*next, "the lane screen lagged more than the stream's log retains, and begins anew"));
+  CHECK(here.lines_in("audit.jsonl") == changes);
+}
+
+} // namespace
