@@ -186,7 +186,7 @@ task<> read_items(self me, stream_log_ptr state, log_lane_ptr lane) {
         auto publishing = into.publish_shared(std::move(next.item));
         auto published = co_await publishing;
         if (!published && published.error() == errc::position_not_above)
-          fail_lane(me, *state, *lane, lane_error(*state, *lane, std::move(published).error()));
+          fail_lane(me, *state, *lane, lane_error(*state, *lane, published.error()));
         if (!published || is_over(*state, *lane))
           co_return; // the lane, or the stream, has ended, and says so itself
       }

@@ -92,12 +92,30 @@ void on_stored(self me, stream_log_state& state) {
   state.wake_all();
 }
 
+/// Completes when the entries are stored. The head that is expected fences whoever did not see a successor open.
+task<result<void>> store(
+  self me, std::shared_ptr<appender> to, stream_log_ptr state, std::vector<new_entry> entries, std::int64_t head) {
+  auto appending = to->append(me, std::move(entries), head);
+  auto ticket = co_await std::move(appending);
+  if (!ticket) {
+    result<void> refused = as_stream_error(*state, std::move(ticket).error());
+    co_return refused;
+  }
+  auto storing = ticket.value().stored(me);
+  auto stored = co_await std::move(storing);
+  if (!stored) {
+    result<void> failed = as_stream_error(*state, std::move(stored).error());
+    co_return failed;
+  }
+  co_return success();
+}
+
 } // namespace
 
-/// Stores what is pending, as much at once as there is. The head that is expected fences whoever did not see a successor open.
+/// Stores what is pending, as much at once as there is.
 task<> write_items(self me, stream_log_ptr state) {
-  appender to{
-    state->topic, {.window = {.entries = entries_per_append, .bytes = SIZE_MAX}, .give_up_after = state->how.give_up_after}};
+  const auto to = std::make_shared<appender>(state->topic,
+    appender_options{.window = {.entries = entries_per_append, .bytes = SIZE_MAX}, .give_up_after = state->how.give_up_after});
   while (!state->failure) {
     if (state->pending.empty()) {
       if (state->is_stopping)
@@ -107,26 +125,19 @@ task<> write_items(self me, stream_log_ptr state) {
       (void)woken;
       continue;
     }
-    auto appending = to.append(me, take_entries(*state), state->head);
-    auto ticket = co_await std::move(appending);
-    if (!ticket) {
-      fail(me, *state, std::move(ticket).error());
-      break;
-    }
-    auto storing = ticket.value().stored(me);
+    auto storing = store(me, to, state, take_entries(*state), state->head);
     auto stored = co_await std::move(storing);
-    if (!stored) {
-      fail(me, *state, as_stream_error(*state, std::move(stored).error()));
-      break;
-    }
-    on_stored(me, *state);
+    if (stored)
+      on_stored(me, *state);
+    else
+      fail(me, *state, std::move(stored).error());
   }
 }
 
 /// Stores which backfills are not served, whenever that changes; while one set is being stored, only the newest waits.
 task<> store_requests(self me, stream_log_ptr state) {
   constexpr std::int64_t entries_per_trim = 64;
-  appender to{state->request_topic, {.give_up_after = state->how.give_up_after}};
+  const auto to = std::make_shared<appender>(state->request_topic, appender_options{.give_up_after = state->how.give_up_after});
   while (!state->failure) {
     if (!state->unstored_requests) {
       if (state->is_stopping)
@@ -139,16 +150,10 @@ task<> store_requests(self me, stream_log_ptr state) {
     std::vector<new_entry> entries;
     entries.push_back(
       {.key = state->owner, .payload = encode_requests(*std::exchange(state->unstored_requests, std::nullopt)), .shard = 0});
-    auto appending = to.append(me, std::move(entries), state->request_head);
-    auto ticket = co_await std::move(appending);
-    if (!ticket) {
-      fail(me, *state, std::move(ticket).error());
-      break;
-    }
-    auto storing = ticket.value().stored(me);
+    auto storing = store(me, to, state, std::move(entries), state->request_head);
     auto stored = co_await std::move(storing);
     if (!stored) {
-      fail(me, *state, as_stream_error(*state, std::move(stored).error()));
+      fail(me, *state, std::move(stored).error());
       break;
     }
     ++state->request_head;

@@ -48,7 +48,7 @@ bool is_sound(const lane_floor& floor) noexcept {
          || (floor.confirmable->ends_transaction && floor.reached && covers(*floor.reached, *floor.confirmable));
 }
 
-bool are_ascending(std::span<const run> runs) noexcept {
+[[maybe_unused]] bool are_ascending(std::span<const run> runs) noexcept {
   auto last = before_all;
   for (const auto& [first, end] : runs) {
     if (first <= last || end < first)

@@ -134,17 +134,24 @@ std::string lane_name(std::size_t index) {
 
 } // namespace
 
-lane_flow::lane_flow(const std::string& policy, lane_shape shape)
+weir::result<weir::stream> lane_flow::open_channel(
+  caf::actor_system& system, std::vector<weir::lane_id> lanes, const lane_shape& shape) {
+  weir::channel::options wanted;
+  wanted.lanes = std::move(lanes);
+  wanted.bound.items = shape.bound;
+  wanted.bound.bytes = std::uint64_t{1} << 36; // the bound in items is what is measured
+  wanted.budget = std::uint64_t{1} << 36;
+  return weir::channel::open(system, std::move(wanted));
+}
+
+lane_flow::lane_flow(const std::string& policy, lane_shape shape, const opener& open)
   : shape_{shape},
     world_{policy},
     shared_{std::make_shared<shared>(shape)} {
-  weir::channel::options wanted;
+  std::vector<weir::lane_id> lanes;
   for (std::size_t index = 0; index < shape_.lanes; ++index)
-    wanted.lanes.emplace_back(lane_name(index));
-  wanted.bound.items = shape_.bound;
-  wanted.bound.bytes = std::uint64_t{1} << 36; // the bound in items is what is measured
-  wanted.budget = std::uint64_t{1} << 36;
-  auto opened = weir::channel::open(world_.system(), std::move(wanted));
+    lanes.emplace_back(lane_name(index));
+  auto opened = open(world_.system(), std::move(lanes), shape_);
   if (!opened)
     give_up("open", opened.error());
   stream_.emplace(std::move(opened).value());

@@ -9,8 +9,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace weir_bench {
 
@@ -33,7 +36,10 @@ struct lane_shape {
 /// to all of them and shares one block. An item is through when the watermark has passed it.
 class lane_flow final : public flow {
 public:
-  lane_flow(const std::string& policy, lane_shape shape);
+  /// Opens a stream of those lanes.
+  using opener = std::function<weir::result<weir::stream>(caf::actor_system&, std::vector<weir::lane_id>, const lane_shape&)>;
+
+  lane_flow(const std::string& policy, lane_shape shape, const opener& open = open_channel);
   ~lane_flow() override;
 
   void saturate(std::uint64_t items) override;
@@ -44,6 +50,8 @@ public:
   struct shared;
 
 private:
+  static weir::result<weir::stream> open_channel(
+    caf::actor_system& system, std::vector<weir::lane_id> lanes, const lane_shape& shape);
   void run(std::uint64_t items, std::int64_t interval_ns, latency_histogram* record);
 
   lane_shape shape_;

@@ -18,6 +18,9 @@ void add_sqlite_cases(std::vector<bench_case>& cases);
 void add_append_cases(std::vector<bench_case>& cases);
 void add_read_cases(std::vector<bench_case>& cases);
 
+/// A lane that is kept in each log, beside one in memory.
+void add_lane_cases(std::vector<bench_case>& cases);
+
 /// What it costs as a log grows, and what a feed holds that has all of it behind.
 void add_growth_cases(std::vector<bench_case>& cases);
 

@@ -11,15 +11,6 @@ namespace weir_bench {
 
 namespace {
 
-std::shared_ptr<weir::log_store> open(adapter which, const scratch& directory) {
-  if (which == adapter::memory)
-    return weir::memory::open_log();
-  auto opened = weir::sqlite::open_log({.path = directory / "log.db"});
-  if (!opened)
-    give_up(opened.error().to_string());
-  return std::move(opened).value();
-}
-
 weir::task<weir::result<std::shared_ptr<weir::log_topic>>> open_topic(weir::self me, std::shared_ptr<weir::log_store> in) {
   auto opening = in->open_topic(me, "bench", {});
   auto opened = co_await std::move(opening);
@@ -46,7 +37,16 @@ std::string name_of(adapter which) {
   return which == adapter::memory ? "memory" : "sqlite";
 }
 
-log_world::log_world(adapter which, const std::string& policy) : world_{policy}, store_{open(which, directory_)} {
+std::shared_ptr<weir::log_store> open_log(adapter which, const scratch& directory) {
+  if (which == adapter::memory)
+    return weir::memory::open_log();
+  auto opened = weir::sqlite::open_log({.path = directory / "log.db"});
+  if (!opened)
+    give_up(opened.error().to_string());
+  return std::move(opened).value();
+}
+
+log_world::log_world(adapter which, const std::string& policy) : world_{policy}, store_{open_log(which, directory_)} {
   topic_ = weir::sync_wait(world_.system(), open_topic, store_).value();
 }
 

@@ -16,6 +16,9 @@ enum class adapter { memory, sqlite };
 
 std::string name_of(adapter which);
 
+/// A new store; one in a file lies in the directory.
+std::shared_ptr<weir::log_store> open_log(adapter which, const scratch& directory);
+
 /// A topic of a new store.
 class log_world {
 public:

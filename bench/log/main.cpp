@@ -7,6 +7,7 @@ int main(int count, char** words) {
   weir_bench::add_sqlite_cases(cases);
   weir_bench::add_append_cases(cases);
   weir_bench::add_read_cases(cases);
+  weir_bench::add_lane_cases(cases);
   weir_bench::add_growth_cases(cases);
   return weir_bench::bench_main(count, words, "log", cases);
 }
