@@ -1,6 +1,7 @@
 #include <weir/detail/engines.hpp>
 #include <weir/gate.hpp>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,6 +25,10 @@ struct ingest_state {
   std::optional<self> me;                  // the engine's first coroutine
   std::optional<error> failure;
   bool stopping = false;
+
+  // What was read when the engine was asked to stop, and had no room yet.
+  batch unpublished;
+  std::vector<producer<lane_item>*> unpublished_to;
 
   /// Nothing is read any more, however long the source is quiet.
   void fail(error why) {
@@ -198,6 +203,7 @@ task<> read_and_publish(self me, state_ptr state) {
     auto entering = state->publishing.enter();
     auto inside = co_await entering;
     const auto targets = state->targets();
+    const auto item = got.live;
     auto publishing = publish_all(targets, lane_item{std::move(got.live)});
     publishing.offer(me);
     state->offered = at;
@@ -206,6 +212,11 @@ task<> read_and_publish(self me, state_ptr state) {
       serve_deferred(me, state);
     auto published = co_await publishing;
     settle(*state, targets, published);
+    for (std::size_t index = 0; index < targets.size(); ++index)
+      if (!published[index] && published[index].error() == errc::cancelled)
+        state->unpublished_to.push_back(targets[index]);
+    if (!state->unpublished_to.empty())
+      state->unpublished = item;
     state->shared->observer->on_read(changes, at);
   }
 }
@@ -270,10 +281,9 @@ void refuse_deferred(ingest_state& state) {
 bool is_done(const ingest_state& state) {
   if (!state.stopping)
     return state.shared->over.idle();
-  for (const auto& lane : state.shared->over.figures().lanes)
-    if (lane.published != lane.acknowledged)
-      return false;
-  return true;
+  const auto now = state.shared->over.figures();
+  return now.unstored == 0
+         && std::ranges::all_of(now.lanes, [](const auto& lane) { return lane.published == lane.acknowledged; });
 }
 
 } // namespace
@@ -306,8 +316,17 @@ task<> run_ingest(self me, std::shared_ptr<const pipeline_parts> shared, ingest_
     auto joined = co_await joining;
     (void)joined;
   }
+  if (!state->failure && !state->unpublished_to.empty()) { // it was read, and may not come again
+    auto publishing = publish_all(state->unpublished_to, lane_item{std::move(state->unpublished)});
+    auto published = co_await publishing;
+    settle(*state, state->unpublished_to, published);
+  }
   bool is_suspended = false;
   while (!state->failure && !is_done(*state)) {
+    if (auto why = state->shared->over.failure()) {
+      state->fail(std::move(*why)); // nobody publishes any more, who would hear of it
+      break;
+    }
     if (state->stopping && !std::exchange(is_suspended, true)) {
       auto lanes = state->shared->over;
       lanes.suspend(); // what a log keeps need not be written before we end

@@ -83,8 +83,8 @@ class pipeline::setback {
 public:
   void add(const std::string& sink, error why) {
     const std::lock_guard lock{mutex_};
-    if (!why_)
-      why_ = std::move(why).with("sink", sink);
+    if (!why_) // what the stream's log says is no sink's fault
+      why_ = why.fact_of("topic").empty() ? std::move(why).with("sink", sink) : std::move(why);
     if (ingest_)
       ingest_->kill();
   }

@@ -246,7 +246,15 @@ stream_figures stream_state::figures() const {
   now.requests = request_gauge_->published.load(std::memory_order_acquire) - served;
   now.charged_bytes = settings_.log ? settings_.log->link->budget->held() : budget_->used();
   now.budget_bytes = budget_->limit();
+  if (settings_.log) {
+    const auto stored = settings_.log->link->gauge->acknowledged.load(std::memory_order_acquire);
+    now.unstored = settings_.log->link->gauge->published.load(std::memory_order_acquire) - stored;
+  }
   return now;
+}
+
+std::optional<error> stream_state::failure() const {
+  return settings_.log ? settings_.log->link->failure->take() : std::nullopt;
 }
 
 std::shared_ptr<const lane_link> stream_state::link(const lane_id& id, const lane_directory::lane& lane) const {
@@ -293,6 +301,10 @@ void stream::close(close_mode mode) {
 
 void stream::suspend() {
   state_->suspend();
+}
+
+std::optional<error> stream::failure() const {
+  return state_->failure();
 }
 
 stream_figures stream::figures() const {

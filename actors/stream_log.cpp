@@ -136,6 +136,7 @@ private:
       lane->last = known->last;
       lane->may_repeat = true;
       lane->is_dirty = known->is_new; // to be registered
+      lane->told = state_->how.floors == lane_floors::log ? lane_floor{known->last, known->ending} : known->kept.floor;
     } else {
       const auto stated = floor_of(given.floor);
       checkpointer keeper{state_->topic, consumer_of(given.id)};
@@ -143,8 +144,8 @@ private:
         std::move(given), std::move(keeper), state_->next_offset() - 1, lane_checkpoint{.floor = stated});
       lane->last = stated.reached;
       lane->is_dirty = true;
+      lane->told = stated;
     }
-    lane->told = lane->cursor.checkpoint().floor;
     const auto& registered = lane->given.registered;
     state_->lanes.emplace(lane->given.key, lane);
     if (registered && registered->has_expired)
@@ -236,6 +237,7 @@ void fail(self me, stream_log_state& state, error why) {
   if (state.failure)
     return;
   state.failure = why;
+  (void)state.stream_failure->put(why);
   const auto shared = std::make_shared<const error>(std::move(why));
   auto& host = me.host();
   for (const auto& [key, lane] : state.lanes) {
@@ -274,6 +276,7 @@ task<> run_stream_log(self me, std::shared_ptr<log_store> log, durable_settings 
   const auto state = std::make_shared<stream_log_state>();
   state->how = std::move(how);
   state->gauge = opening->gauge;
+  state->stream_failure = opening->stream_failure;
   state->budget = opening->budget = std::make_shared<log_budget>(state->how.budget);
   auto finding = find_stream_topic(me, log, state->how);
   auto found = co_await std::move(finding);

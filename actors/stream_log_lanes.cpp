@@ -54,11 +54,27 @@ void note_passed(stream_log_state& state, log_lane& lane) {
   state.progressed.notify_all();
 }
 
+/// An entry is missing: no log has holes where nothing was lost.
+error note_loss(log_lane& lane, std::int64_t offset) {
+  lane.cursor.note_loss();
+  lane.is_dirty = true;
+  return error{
+    errc::cursor_expired, "an entry that the lane has not acknowledged was given up", {{"offset", std::to_string(offset)}}};
+}
+
 /// Entries that stand in the log and no more in memory.
 std::vector<next_item> decode_items(
   stream_log_state& state, log_lane& lane, const std::vector<entry>& entries, std::optional<error>& fault) {
   std::vector<next_item> items;
+  auto expected = lane.cursor.next();
   for (const auto& one : entries) {
+    while (expected < one.offset && lane.cursor.is_acknowledged(expected))
+      ++expected;
+    if (expected != one.offset) {
+      fault = note_loss(lane, expected);
+      break;
+    }
+    ++expected;
     auto& next = items.emplace_back(next_item{one.offset});
     if (one.payload.empty() || !is_for(one.payload, lane.given.id))
       continue;
@@ -165,7 +181,7 @@ task<> read_items(self me, stream_log_ptr state, log_lane_ptr lane) {
         if (!read)
           fault = std::move(read).error();
         else if (read.value().entries.empty())
-          lane->cursor.pass(read.value().bounds.head - 1);
+          fault = note_loss(*lane, lane->cursor.next());
         else
           items = decode_items(*state, *lane, read.value().entries, fault);
         trying.on_progress();
@@ -208,7 +224,7 @@ task<> keep_checkpoint(self me, stream_log_ptr state, log_lane_ptr lane) {
     const bool is_blocked = state->keepers.at(consumer).front() != lane || lane->cursor.acknowledged() >= state->head;
     if (state->is_stopping && lane->cursor.acknowledged() > lane->committed)
       lane->is_dirty = true; // what was passed is let go of, too
-    if (is_blocked || (!lane->is_retired && (!lane->is_dirty || lane->has_failed))) {
+    if (is_blocked || (!lane->is_retired && (!lane->is_dirty || (lane->has_failed && !lane->cursor.checkpoint().has_lost)))) {
       if (state->is_stopping && !is_blocked)
         break;
       auto waiting = state->progressed.wait();
@@ -275,11 +291,18 @@ void note_trim(stream_log_state& state) {
 
 task<> keep_trimmed(self me, stream_log_ptr state) {
   const auto is_over_for_all = [&] { return state->failure || state->is_stopping; };
+  const auto& age = state->how.retention.age;
+  const auto between_looks = age ? std::optional{std::clamp<std::chrono::nanoseconds>(*age / 4, 1s, 1min)} : std::nullopt;
+  auto next_look = between_looks ? std::optional{me.now() + *between_looks} : std::nullopt;
   while (!is_over_for_all()) {
     if (!state->is_trim_wanted) {
-      auto waiting = state->progressed.wait();
+      auto waiting = state->progressed.wait(next_look ? deadline::at(*next_look) : deadline::never());
       auto woken = co_await waiting;
       (void)woken;
+      if (next_look && me.now() >= *next_look) { // what is too old becomes so by itself
+        state->is_trim_wanted = true;
+        next_look = me.now() + *between_looks;
+      }
       continue;
     }
     state->is_trim_wanted = false;

@@ -9,6 +9,7 @@ namespace weir::detail {
 namespace {
 
 constexpr std::string_view lane_prefix = "lane:";
+constexpr std::string_view requests_suffix = ".requests";
 constexpr int tries = 16; // against others who open at the same time, or have it open
 
 std::string escaped(const std::string& name) {
@@ -126,6 +127,7 @@ task<result<void>> claim(self me, std::shared_ptr<registered_lane> lane) {
     lane->acknowledged = stored->offsets.front();
     lane->has_expired = stored->expired;
     lane->kept = std::move(kept).value();
+    lane->has_expired = lane->has_expired || lane->kept.has_lost;
     co_return success();
   }
 }
@@ -175,6 +177,10 @@ task<result<void>> look_through(self me, std::shared_ptr<log_topic> topic, std::
   co_return success();
 }
 
+bool has_lanes(const std::vector<checkpoint>& all) {
+  return std::ranges::any_of(all, [](const checkpoint& one) { return lane_of(one.consumer).has_value(); });
+}
+
 /// A topic without lanes is new, or somebody else's, into which nothing is written.
 task<result<void>> check_foreign(self me, std::shared_ptr<log_topic> topic) {
   constexpr std::int64_t looked_at = 16;
@@ -184,7 +190,7 @@ task<result<void>> check_foreign(self me, std::shared_ptr<log_topic> topic) {
     result<void> failed = std::move(listed).error();
     co_return failed;
   }
-  if (std::ranges::any_of(listed.value(), [](const checkpoint& one) { return lane_of(one.consumer).has_value(); }))
+  if (has_lanes(listed.value()))
     co_return success();
   auto asking = topic->bounds(me);
   auto there = co_await std::move(asking);
@@ -238,6 +244,26 @@ std::string consumer_of(const lane_id& lane) {
   return name;
 }
 
+std::optional<error> find_topic_fault(const std::string& topic) {
+  if (topic.ends_with(requests_suffix))
+    return error{errc::invalid_argument, "topics of that name are kept for what sinks ask for", {{"topic", topic}}};
+  if (auto named = check_topic_name(topic + std::string{requests_suffix}); !named)
+    return std::move(named).error().with("topic", topic);
+  return std::nullopt;
+}
+
+task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic) {
+  auto listing = topic->checkpoints(me);
+  auto listed = co_await std::move(listing);
+  result<void> outcome = success();
+  if (!listed)
+    outcome = std::move(listed).error();
+  else if (has_lanes(listed.value()))
+    outcome = error{errc::wrong_owner, "a stream is kept in the topic, which nobody else may write into",
+      {{"topic", topic->description().name}}};
+  co_return outcome;
+}
+
 std::optional<error> find_fault(const lane_id& name) {
   auto named = check_topic_name(consumer_of(name));
   if (named)
@@ -259,7 +285,7 @@ std::optional<lane_id> lane_of(const std::string& consumer) {
 }
 
 task<result<opened_requests>> open_stream_requests(self me, std::shared_ptr<log_store> log, durable_settings how) {
-  auto attaching = log->open_topic(me, how.topic + ".requests", {});
+  auto attaching = log->open_topic(me, how.topic + std::string{requests_suffix}, {});
   auto topic = co_await std::move(attaching);
   if (!topic) {
     result<opened_requests> failed = std::move(topic).error();

@@ -27,6 +27,7 @@ constexpr auto reached_tag = tag_of(2, wire_type::bytes);
 constexpr auto confirmable_tag = tag_of(3, wire_type::bytes);
 constexpr auto acknowledged_tag = tag_of(4, wire_type::bytes);
 constexpr auto settled_below_tag = tag_of(5, wire_type::varint);
+constexpr auto has_lost_tag = tag_of(6, wire_type::varint);
 
 using run = std::pair<std::int64_t, std::int64_t>;
 
@@ -67,6 +68,7 @@ void put_runs(auto& out, std::span<const run> runs) {
 
 void put(auto& out, const lane_checkpoint& given, std::span<const run> runs) {
   const auto& floor = given.floor;
+  out.number(has_lost_tag, given.has_lost ? 1 : 0);
   out.number(settled_below_tag, static_cast<std::uint64_t>(given.settled_below));
   if (!runs.empty())
     out.message(acknowledged_tag, [&](auto& to) { put_runs(to, runs); });
@@ -149,6 +151,7 @@ result<lane_checkpoint> decode_lane_checkpoint(std::string_view bytes) {
     read_runs(*runs, read.acknowledged);
   }
   read.settled_below = static_cast<std::int64_t>(from.number(settled_below_tag, std::numeric_limits<std::int64_t>::max()));
+  read.has_lost = from.number(has_lost_tag, 1) == 1;
   from.finish();
   if (fault)
     return corrupt(fault.sentence, bytes).with("at", std::to_string(fault.at - bytes.data()));

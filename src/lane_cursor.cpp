@@ -33,9 +33,13 @@ void raise(std::optional<position>& floor, const position& at) {
 
 } // namespace
 
-bool lane_cursor::pass_if_acknowledged(std::int64_t offset, const position* at) {
+bool lane_cursor::is_acknowledged(std::int64_t offset) const noexcept {
   const auto behind = std::ranges::upper_bound(now_.acknowledged, offset, {}, &run::first);
-  bool is_done = behind != now_.acknowledged.begin() && std::prev(behind)->second >= offset;
+  return behind != now_.acknowledged.begin() && std::prev(behind)->second >= offset;
+}
+
+bool lane_cursor::pass_if_acknowledged(std::int64_t offset, const position* at) {
+  bool is_done = is_acknowledged(offset);
   if (at != nullptr && !is_done) {
     // A lane that is new states its floor, and nothing of offsets. (Parts of one transaction can't be told from each other.)
     const auto& reached = now_.floor.reached;

@@ -68,6 +68,7 @@ struct stream_figures {
   std::vector<lane_figures> lanes;
   std::uint64_t requests = 0;      ///< asked and not yet served
   std::uint64_t charged_bytes = 0; ///< of all blocks, each counted once
+  std::uint64_t unstored = 0;      ///< of a durable stream: items that are published and not in its log yet
   std::uint64_t budget_bytes = 0;
 };
 
@@ -97,6 +98,9 @@ public:
   void suspend();
 
   stream_figures figures() const;
+
+  /// Why a durable stream is over: what its log said, or that another process has opened it. Absent while it is not.
+  std::optional<error> failure() const;
 
   explicit stream(std::shared_ptr<detail::stream_state> state) noexcept : state_{std::move(state)} {}
 

@@ -117,7 +117,8 @@ std::optional<config_error> check_sink(const config& from, std::size_t index, co
     fmt::format("{} holds {}, less than was confirmed to the source, and the rest will not come again", described_sink(one),
       held ? "everything up to " + to_string(*held) : "nothing"),
     fmt::format("what it held at {}; or no {}, so that everything is read again", to_string(*confirmed),
-      in_quotes((from.state / "position.json").native()))};
+      in_quotes((from.state / "position.json").native())
+        + (from.stream.log ? " and no " + in_quotes(from.stream.log->path.native()) : std::string{}))};
 }
 
 } // namespace

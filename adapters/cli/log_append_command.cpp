@@ -3,6 +3,7 @@
 #include <weir/cli/log_report.hpp>
 #include <weir/cli/print.hpp>
 #include <weir/condition.hpp>
+#include <weir/detail/stream_log.hpp>
 #include <weir/log_rules.hpp>
 #include <weir/worker.hpp>
 
@@ -227,6 +228,12 @@ task<result<exit_code>> append_lines(
       result<exit_code> refused = std::move(there).error();
       co_return refused;
     }
+  }
+  auto checking = detail::check_no_stream(me, topic);
+  auto checked = co_await std::move(checking);
+  if (!checked) {
+    result<exit_code> refused = std::move(checked).error();
+    co_return refused;
   }
   auto run = std::make_shared<append_run>(topic, std::move(how), json);
   stop->attach([input = run->input] { input->stop(); });

@@ -71,9 +71,16 @@ std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::strin
   return std::make_unique<log_sink>(options_of(log, pipeline, opening::to_write));
 }
 
+#if WEIR_HAS_SQLITE
+result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable) {
+  // As large a batch as there may be: what a source has read can't be refused any more.
+  return sqlite::open_log({.path = durable.path, .largest_entry = sqlite::largest_entry_limit});
+}
+#else
 result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable) {
   return opener_of(durable.path, opening::to_write)();
 }
+#endif
 
 result<void> check_stream_log(const durable_config& durable) {
   auto opened = opener_of(durable.path, opening::to_look)();

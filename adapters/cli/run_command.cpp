@@ -186,7 +186,7 @@ private:
       if (!lane.has_expired)
         continue;
       // What it lacks is gone: it begins anew behind everything that is stored, and its sink has to fill up.
-      log_.warning(fmt::format("the lane {} lagged more than the stream's log retains, and begins anew", to_string(lane.id)));
+      log_.warning(fmt::format("what the lane {} lacks is gone from the stream's log; it begins anew", to_string(lane.id)));
       BOOST_OUTCOME_TRY(opened.stream.retire_lane(lane.id));
       BOOST_OUTCOME_TRY(opened.stream.add_lane(lane.id, opened.resume));
       made.floors[lane.id.sink] = opened.resume;

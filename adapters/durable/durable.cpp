@@ -36,6 +36,8 @@ std::optional<error> find_fault(const options& wanted) {
   if (wanted.log.line_items == 0 || wanted.log.line_items > absurd_items)
     return error{errc::invalid_argument, "a bound lies between 1 and 2^40",
       {{"option", "log.line_items"}, {"given", std::to_string(wanted.log.line_items)}}};
+  if (auto fault = detail::find_topic_fault(wanted.log.topic))
+    return fault;
   for (const auto& id : wanted.lanes)
     if (auto fault = detail::find_fault(id))
       return fault;
@@ -64,7 +66,8 @@ std::optional<position> resume_of(const registered& known, const std::set<lane_i
 
 result<opened> start(
   caf::actor_system& system, const actor_ref& actor, const detail::stream_log_opening& there, options wanted) {
-  const auto link = std::make_shared<const detail::log_link>(detail::log_link{actor, there.inlet, there.gauge, there.budget});
+  const auto link = std::make_shared<const detail::log_link>(
+    detail::log_link{actor, there.inlet, there.gauge, there.budget, there.stream_failure});
   const auto floors = wanted.log.floors;
   auto state = std::make_shared<detail::stream_state>(
     system, detail::stream_settings{lane_policy{wanted.bound, wanted.max_attempts, wanted.dead_letters}, wanted.log.budget,

@@ -1,5 +1,6 @@
 #include <weir/appender.hpp>
 #include <weir/change_text.hpp>
+#include <weir/detail/stream_log.hpp>
 #include <weir/log_endpoints.hpp>
 #include <weir/log_rules.hpp>
 #include <weir/worker.hpp>
@@ -128,6 +129,12 @@ task<result<sink_state>> log_sink::open(self me) {
     result<sink_state> failed = std::move(fits).error();
     co_return failed;
   }
+  auto checking = detail::check_no_stream(me, topic.value());
+  auto checked = co_await std::move(checking);
+  if (!checked) {
+    result<sink_state> failed = std::move(checked).error();
+    co_return failed;
+  }
   auto looking = read_last(me, topic.value(), options_.pipeline);
   auto last = co_await std::move(looking);
   if (!last) {
@@ -229,6 +236,12 @@ task<result<sink_state>> look_at_log_sink(self me, log_sink_options options) {
   }
   if (auto fits = check_layout(*topic.value()); !fits) {
     known = std::move(fits).error();
+    co_return known;
+  }
+  auto checking = detail::check_no_stream(me, topic.value());
+  auto checked = co_await std::move(checking);
+  if (!checked) {
+    known = std::move(checked).error();
     co_return known;
   }
   auto looking = read_last(me, topic.value(), options.pipeline);

@@ -85,8 +85,8 @@ result<settings> resolve(const sqlite::log_options& wanted) {
   BOOST_OUTCOME_TRY(how.readers, choose(number_in(wanted.readers), "WEIR_SQLITE_READERS", 2, 1, 64));
   BOOST_OUTCOME_TRY(
     how.cache_bytes, choose(number_in(wanted.cache_bytes), "WEIR_SQLITE_CACHE_BYTES", 2U << 20, 64U << 10, 1U << 30));
-  BOOST_OUTCOME_TRY(
-    how.largest_entry, choose(number_in(wanted.largest_entry), "WEIR_SQLITE_LARGEST_ENTRY", 16U << 20, 1, 256U << 20));
+  BOOST_OUTCOME_TRY(how.largest_entry,
+    choose(number_in(wanted.largest_entry), "WEIR_SQLITE_LARGEST_ENTRY", 16U << 20, 1, sqlite::largest_entry_limit));
   const auto given =
     wanted.busy_timeout ? std::optional{static_cast<std::uint64_t>(wanted.busy_timeout->count())} : std::nullopt;
   BOOST_OUTCOME_TRY(const auto busy, choose(given, "WEIR_SQLITE_BUSY_TIMEOUT_MS", 5000, 0, 3600000));

@@ -22,6 +22,9 @@ struct lane_checkpoint {
   /// Everything with a position at an offset below this one is acknowledged, from 0: `floor.reached` may lie beyond the
   /// checkpoint's own offset, because what has no position holds it up no more than it moves it.
   std::int64_t settled_below = 0;
+
+  /// An entry that the lane had not acknowledged was given up: it lacks what will not come again.
+  bool has_lost = false;
 };
 
 /// The message weir.stream.v1.LaneCheckpoint of src/stream_item.proto, serialised as protobuf: at most max_checkpoint_metadata

@@ -31,6 +31,12 @@ public:
     lent_.emplace_back(offset);
   }
 
+  /// Whether an entry was acknowledged behind a hole, before the cursor was made.
+  bool is_acknowledged(std::int64_t offset) const noexcept;
+
+  /// Entries that are to be read next are not there any more.
+  void note_loss() noexcept { now_.has_lost = true; }
+
   /// Takes in the lane's newest report.
   void on_progress(const lane_progress& now);
 

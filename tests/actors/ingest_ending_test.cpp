@@ -294,7 +294,7 @@ TEST_SUITE("ingest engine: the end") {
     });
   }
 
-  TEST_CASE("a stop while it reads, publishes or waits for a full lane: what was published is written and confirmed") {
+  TEST_CASE("a stop while it reads, publishes or waits for a full lane: what was read is written and confirmed") {
     for_each_seed(40, [](simulation& world) {
       scripted_pipeline at{world, {.sinks = {"a", "b"}, .bound = {.items = 3, .bytes = 1u << 20}}};
       at.start();
@@ -317,8 +317,8 @@ TEST_SUITE("ingest engine: the end") {
       CHECK(at.has_ended("b"));
       for (const auto* lane : {"a", "b"})
         CHECK(at.figures(lane).published == at.figures(lane).acknowledged);
-      // A batch that waited for one lane may be in the others: it comes again, and is not confirmed.
-      const auto held = std::ranges::min(std::vector{at.sink("a").held(), at.sink("b").held()}, {}, &lines::size);
+      const auto held = at.sink("a").held();
+      CHECK(at.sink("b").held() == held);
       if (held.empty())
         CHECK(at.log->of({"source.confirm"}).empty());
       else

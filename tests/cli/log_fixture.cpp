@@ -68,8 +68,12 @@ void log_fixture::sql(const std::string& file, const std::string& statements) co
 }
 
 void log_fixture::damage(const std::string& file, std::string_view payload) const {
+  damage_entry(directory_ / file, payload);
+}
+
+void damage_entry(const std::filesystem::path& file, std::string_view payload) {
   sqlite3* opened = nullptr;
-  REQUIRE(sqlite3_open((directory_ / file).c_str(), &opened) == SQLITE_OK);
+  REQUIRE(sqlite3_open(file.c_str(), &opened) == SQLITE_OK);
   sqlite3_stmt* blocks = nullptr;
   REQUIRE(sqlite3_prepare_v2(opened, "SELECT place, records FROM weir_block", -1, &blocks, nullptr) == SQLITE_OK);
   std::vector<std::pair<std::int64_t, int>> places;

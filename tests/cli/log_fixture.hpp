@@ -51,6 +51,9 @@ private:
   temporary_directory directory_;
 };
 
+/// Changes one byte of the one entry that has this in its payload.
+void damage_entry(const std::filesystem::path& file, std::string_view payload);
+
 std::vector<std::string> lines_of(const std::string& text);
 
 /// "line 1\nline 2\n…".

@@ -110,6 +110,8 @@ TEST_SUITE("lane checkpoint") {
   TEST_CASE("how far positions are settled comes back, and is no offset beyond the largest") {
     require_round_trip({{}, {}, 1});
     require_round_trip({{}, {{3, 7}}, largest});
+    require_round_trip({{}, {}, 4, true});
+    CHECK(verdict("\x08\x01\x30\x02"s) == "a number is larger than any that may be there");
     CHECK(verdict("\x08\x01\x28"s + std::string(9, '\xFF') + "\x01"s) == "a number is larger than any that may be there");
     CHECK(verdict("\x08\x01\x28\x00"s) == "a field is there and says no more than if it were not");
   }

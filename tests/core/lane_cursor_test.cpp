@@ -156,6 +156,19 @@ TEST_SUITE("lane cursor") {
     CHECK(cursor.checkpoint().acknowledged == runs{{8, 14}, {20, 30}});
   }
 
+  TEST_CASE("what was acknowledged behind a hole is known before it is read again, and a loss is kept") {
+    lane_cursor cursor{4, {{}, {{9, 11}}, 0}};
+    for (const auto offset : {8, 12})
+      CHECK_FALSE(cursor.is_acknowledged(offset));
+    for (const auto offset : {9, 10, 11})
+      CHECK(cursor.is_acknowledged(offset));
+    CHECK_FALSE(cursor.checkpoint().has_lost);
+    cursor.note_loss();
+    cursor.lend(5);
+    cursor.on_progress({.released = 1, .settled_below = 1});
+    CHECK(cursor.checkpoint().has_lost);
+  }
+
   TEST_CASE("a lane's stated floor passes over what it covers, unless that is inside of a transaction") {
     const auto at = position_at(1, 5);
     const auto below = position_at(1, 4);

@@ -63,7 +63,8 @@ inline bool is_same(const weir::stored_item& left, const weir::stored_item& righ
 
 inline bool is_same(const weir::lane_checkpoint& left, const weir::lane_checkpoint& right) {
   return is_same(left.floor.reached, right.floor.reached) && is_same(left.floor.confirmable, right.floor.confirmable)
-         && left.acknowledged == right.acknowledged && left.settled_below == right.settled_below;
+         && left.acknowledged == right.acknowledged && left.settled_below == right.settled_below
+         && left.has_lost == right.has_lost;
 }
 
 inline bool is_same(const weir::request& left, const weir::request& right) {
@@ -209,6 +210,7 @@ inline weir::lane_checkpoint any_checkpoint(random_source& random, std::size_t m
   }
   if (random.chance(60))
     made.settled_below = static_cast<std::int64_t>(any_number(random) >> 1U);
+  made.has_lost = random.chance(20);
   return made;
 }
 

@@ -180,6 +180,7 @@ inline messages::LaneCheckpoint message_of(const weir::lane_checkpoint& given) {
     next = static_cast<std::uint64_t>(last) + 1;
   }
   made.set_settled_below(static_cast<std::uint64_t>(given.settled_below));
+  made.set_has_lost(given.has_lost);
   return made;
 }
 
@@ -211,6 +212,7 @@ inline std::optional<weir::lane_checkpoint> checkpoint_of(std::string_view bytes
   if (parsed.settled_below() > largest)
     return std::nullopt;
   made.settled_below = static_cast<std::int64_t>(parsed.settled_below());
+  made.has_lost = parsed.has_lost();
   return message_of(made).SerializeAsString() == bytes ? std::optional{std::move(made)} : std::nullopt;
 }
 

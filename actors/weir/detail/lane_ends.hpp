@@ -67,6 +67,7 @@ struct log_link {
   endpoint_address inlet;
   std::shared_ptr<lane_gauge> gauge; ///< of what is published and not yet stored
   std::shared_ptr<log_budget> budget;
+  std::shared_ptr<newest_report<std::optional<error>>> failure; ///< why the stream is over
 };
 
 /// Everything that an end needs to know of its lane. Shared; keeps the stream alive.

@@ -22,6 +22,12 @@ namespace weir::detail {
 std::string consumer_of(const lane_id& lane);
 std::optional<lane_id> lane_of(const std::string& consumer);
 
+/// Why no stream can be kept in a topic of that name, beside the one with its requests; absent where it can.
+std::optional<error> find_topic_fault(const std::string& topic);
+
+/// Fails with wrong_owner where a stream is kept in the topic: whoever else writes into it destroys that.
+task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic);
+
 /// Why no log can keep a lane of that name; absent where it can.
 std::optional<error> find_fault(const lane_id& name);
 
@@ -87,6 +93,7 @@ struct stream_log_opening {
   endpoint_address inlet = {};
   std::shared_ptr<lane_gauge> gauge = std::make_shared<lane_gauge>();
   std::shared_ptr<log_budget> budget = {};
+  std::shared_ptr<newest_report<std::optional<error>>> stream_failure = std::make_shared<newest_report<std::optional<error>>>();
   std::vector<std::shared_ptr<registered_lane>> lanes = {};
   std::vector<request> waiting = {};
 };

@@ -65,6 +65,7 @@ public:
   void suspend();
   bool idle() const;
   stream_figures figures() const;
+  std::optional<error> failure() const;
 
   const lane_directory& directory() const noexcept { return directory_; }
   const actor_ref& watermark() const noexcept { return watermark_.ref(); }

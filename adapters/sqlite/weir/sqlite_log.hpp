@@ -23,6 +23,8 @@ struct sqlite3;
 /// others committed. Reads never wait for writes. Every entry is verified when it is read.
 namespace weir::sqlite {
 
+inline constexpr std::size_t largest_entry_limit = 256U << 20U; ///< what log_options::largest_entry may be at most
+
 struct log_options {
   std::filesystem::path path = {};
 

@@ -127,12 +127,15 @@ TEST_SUITE("durable: faults") {
         CAPTURE(name_of(code));
         publisher out{only.world(), only.stream(), {"a", "b"}};
         publish_stored(out, 5);
+        CHECK(only.stream().figures().unstored == 0);
+        CHECK(!only.stream().failure());
         all_ends ends{only};
         only.log().fail_for_good(log_call::append, code);
         std::vector<pending<std::vector<outcome>>> offered;
         for (const auto seq : up_to(9, 6))
           offered.push_back(out.begin_publish_all(live(1, seq)));
         only.world().settle();
+        CHECK(only.stream().figures().unstored > 0);
         if (is_passing(code)) {
           only.world().advance(500ms);
           CHECK(ends.wait());
@@ -143,6 +146,8 @@ TEST_SUITE("durable: faults") {
         for (const auto& published : offered.back().value())
           all_ends::check(published.error(), code);
         CHECK(offered.back().value()[0].error().fact_of("topic") == "stream");
+        REQUIRE(only.stream().failure());
+        CHECK(only.stream().failure()->code() == code);
         ends.check_failed(code);
         for (const auto& published : out.publish_all(live(1, 10)))
           all_ends::check(published.error(), code);
