@@ -307,7 +307,6 @@ task<> run_stream_log(self me, std::shared_ptr<log_store> log, durable_settings 
   opening->waiting = std::move(requests.value().waiting);
   state->topic = there.topic;
   state->head = there.bounds.head;
-  state->earliest = there.bounds.earliest;
   state->trimmed = there.bounds.earliest - 1;
   opening->lanes = there.lanes;
   stream_inlet inlet{me, state};

@@ -103,7 +103,7 @@ std::vector<next_item> recent_items(const stream_log_state& state, const log_lan
   return items;
 }
 
-/// How many of them are no more retained, or whether they can't be read: the lane can't go on.
+/// Why a lane can't go on, with where that is.
 error lane_error(const stream_log_state& state, const log_lane& lane, error why) {
   return std::move(why).with("topic", state.how.topic).with("lane", to_string(lane.given.id));
 }
@@ -345,14 +345,14 @@ task<> trim(self me, stream_log_ptr state) {
   auto trimmed = co_await std::move(trimming);
   if (!trimmed)
     co_return; // the next one may succeed
-  state->earliest = trimmed.value().bounds.front().earliest;
+  const auto earliest = trimmed.value().bounds.front().earliest;
   for (const auto& consumer : trimmed.value().expired)
     for (const auto& [key, lane] : state->lanes)
       if (!lane->has_failed && consumer == consumer_of(lane->given.id))
         fail_lane(me, *state, *lane,
           lane_error(*state, *lane,
             error{errc::cursor_expired, "the lane lagged more than the retention budget, and what it lacks is gone",
-              {{"acknowledged", std::to_string(lane->committed)}, {"earliest", std::to_string(state->earliest)}}}));
+              {{"acknowledged", std::to_string(lane->committed)}, {"earliest", std::to_string(earliest)}}}));
 }
 
 } // namespace weir::detail

@@ -81,7 +81,6 @@ struct stream_log_state {
   std::deque<log_item> pending; // in the order in which they will stand in the log
   std::size_t writing = 0;      // of them, on the way to the store
 
-  std::int64_t earliest = 0;
   std::int64_t head = 0;
   std::deque<log_item> recent; // the last ones that are stored, up to the head
   std::size_t recent_bytes = 0;
