@@ -118,9 +118,9 @@ void log_line::pump() {
     if (!number_ || !std::ranges::all_of(first, [](const publication* one) { return one->end_->generation_.has_value(); }))
       return;
     std::erase_if(first, [this](publication* one) {
-      const bool is_repeated = one->end_->is_repeated(one->item.item);
-      auto fault = is_repeated ? std::nullopt : one->end_->find_fault(one->item.item);
-      if (!fault && !is_repeated)
+      const bool is_there = one->end_->has_before(one->item.item);
+      auto fault = is_there ? std::nullopt : one->end_->find_fault(one->item.item);
+      if (!fault && !is_there)
         return false;
       settle(*one, std::move(fault));
       return true;

@@ -82,7 +82,7 @@ producer_end::offer producer_end::try_enqueue_any(lane_machine::offered& offered
   }
   if (!generation_ || !(log_ ? log_->is_open() : line_.empty()))
     return offer::has_to_wait;
-  if (is_repeated(offered.item)) {
+  if (has_before(offered.item)) {
     (void)offered.take();
     return offer::enqueued;
   }

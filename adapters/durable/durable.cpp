@@ -2,6 +2,7 @@
 #include <weir/detail/stream_log.hpp>
 #include <weir/detail/stream_state.hpp>
 #include <weir/durable.hpp>
+#include <weir/resume_point.hpp>
 #include <weir/spawn.hpp>
 
 #include <algorithm>
@@ -44,26 +45,6 @@ std::optional<error> find_fault(const options& wanted) {
   return std::nullopt;
 }
 
-using registered = std::vector<std::shared_ptr<detail::registered_lane>>;
-
-/// What is stored for all of the lanes that are asked for. Those that have expired begin anew behind it.
-std::optional<position> resume_of(const registered& known, const std::set<lane_id>& wanted) {
-  std::optional<position> least;
-  std::optional<position> of_expired;
-  bool is_first = true;
-  for (const auto& lane : known) {
-    if (!wanted.contains(lane->id))
-      continue;
-    if (lane->has_expired) {
-      if (lane->ending && !(of_expired && covers(*of_expired, *lane->ending)))
-        of_expired = lane->ending;
-    } else if (std::exchange(is_first, false) || (least && !(lane->ending && covers(*lane->ending, *least)))) {
-      least = lane->ending;
-    }
-  }
-  return is_first ? of_expired : least;
-}
-
 result<opened> start(
   caf::actor_system& system, const actor_ref& actor, const detail::stream_log_opening& there, options wanted) {
   const auto link = std::make_shared<const detail::log_link>(
@@ -74,7 +55,11 @@ result<opened> start(
               std::move(wanted.collections), wanted.wiring ? std::move(wanted.wiring) : std::make_shared<shared_wiring>(),
               std::make_unique<const detail::stream_log>(link, floors), there.waiting});
   const std::set<lane_id> named{wanted.lanes.begin(), wanted.lanes.end()};
-  opened made{.stream = stream{state}, .resume = resume_of(there.lanes, named)};
+  std::vector<stored_lane> stored;
+  for (const auto& lane : there.lanes)
+    if (named.contains(lane->id))
+      stored.push_back({lane->ending, lane->has_expired});
+  opened made{.stream = stream{state}, .resume = resume_behind(stored)};
   for (const auto& lane : there.lanes) {
     made.lanes.push_back({lane->id, lane->kept.floor.reached, named.contains(lane->id), lane->has_expired});
     if (auto added = state->add_registered(lane, made.resume); !added)

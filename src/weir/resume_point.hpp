@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -31,6 +33,34 @@ struct resume_point {
 /// Whether a destination that holds everything up to `holds`, and nothing behind it, lacks something up to `wanted`.
 inline bool lacks(const std::optional<position>& holds, const std::optional<position>& wanted) noexcept {
   return wanted && !(holds && covers(*holds, *wanted));
+}
+
+/// What a log has stored for one lane of a stream.
+struct stored_lane {
+  std::optional<position> ending = {}; ///< the last position that ends a transaction
+  bool has_expired = false;            ///< it begins anew behind whatever the source goes on behind
+};
+
+/// Where the source of a stream goes on: behind the last transaction that every lane has whole. Absent: from the beginning.
+inline std::optional<position> resume_behind(const std::vector<stored_lane>& lanes) noexcept {
+  std::optional<position> least;
+  std::optional<position> of_expired;
+  bool is_first = true;
+  for (const auto& one : lanes) {
+    if (one.has_expired) {
+      if (lacks(of_expired, one.ending))
+        of_expired = one.ending;
+    } else if (std::exchange(is_first, false) || lacks(one.ending, least)) {
+      least = one.ending;
+    }
+  }
+  return is_first ? of_expired : least;
+}
+
+/// Whether a lane has `at` from before it was opened: its source goes on behind `resume`, and may cut what follows into other
+/// batches than before. What the lane carried `last` may be a part of a transaction; another part of that is news.
+inline bool is_repeated(const position& at, const position& last, const std::optional<position>& resume) noexcept {
+  return covers(last, at) && (at != last || last.ends_transaction) && !(resume && covers(*resume, at));
 }
 
 } // namespace weir

@@ -47,4 +47,34 @@ TEST_SUITE("resume point") {
     part.ends_transaction = false;
     CHECK(lacks(part, position_at(1, 2)));
   }
+
+  TEST_CASE("a stream's source goes on behind what every lane has whole; lanes that begin anew don't hold it back") {
+    using lanes = std::vector<weir::stored_lane>;
+    const auto at = [](std::uint64_t seq) { return std::optional{position_at(1, seq)}; };
+    CHECK_FALSE(weir::resume_behind({}).has_value());
+    CHECK(weir::resume_behind(lanes{{at(7)}, {at(5)}, {at(9)}}) == at(5));
+    CHECK_FALSE(weir::resume_behind(lanes{{at(7)}, {std::nullopt}}).has_value());
+    CHECK_FALSE(weir::resume_behind(lanes{{std::nullopt}, {at(7)}}).has_value());
+    CHECK(weir::resume_behind(lanes{{at(3), true}, {at(7)}, {std::nullopt, true}}) == at(7));
+    CHECK(weir::resume_behind(lanes{{at(3), true}, {at(4), true}, {std::nullopt, true}}) == at(4));
+  }
+
+  TEST_CASE("a lane has from before what lies behind the source's place and is covered by its last item, whole") {
+    using weir::is_repeated;
+    const auto resume = std::optional{position_at(1, 5)};
+    const auto last = position_at(1, 9);
+    CHECK_FALSE(is_repeated(position_at(1, 4), last, resume)); // the source has no business there
+    CHECK_FALSE(is_repeated(position_at(1, 5), last, resume));
+    CHECK(is_repeated(position_at(1, 6), last, resume));
+    CHECK(is_repeated(position_at(1, 6, false), last, resume));
+    CHECK(is_repeated(position_at(1, 9), last, resume));
+    CHECK_FALSE(is_repeated(position_at(1, 10), last, resume));
+    CHECK_FALSE(is_repeated(position_at(2, 1), last, resume));
+    CHECK(is_repeated(position_at(1, 1), last, std::nullopt));
+    // Inside of a transaction: another part of it is news, and so is its end.
+    const auto part = position_at(1, 9, false);
+    CHECK(is_repeated(position_at(1, 8), part, resume));
+    CHECK_FALSE(is_repeated(position_at(1, 9, false), part, resume));
+    CHECK_FALSE(is_repeated(position_at(1, 9), part, resume));
+  }
 }

@@ -7,6 +7,7 @@
 #include <weir/detail/protocol.hpp>
 #include <weir/error.hpp>
 #include <weir/progress.hpp>
+#include <weir/resume_point.hpp>
 #include <weir/ring.hpp>
 #include <weir/shared_item.hpp>
 #include <weir/shared_wiring.hpp>
@@ -152,13 +153,9 @@ private:
   }
   std::optional<error> find_fault(const shared_item& item) const;
 
-  /// Whether the lane of a durable stream has it from before: its source goes on behind the last transaction that is stored
-  /// whole, and may cut what follows into other batches than before.
-  bool is_repeated(const shared_item& item) const noexcept {
-    const auto* at = item.at();
-    return may_repeat_ && at != nullptr && last_ && covers(*last_, *at)
-           && (at->seq != last_->seq || at->epoch != last_->epoch || last_->ends_transaction)
-           && !(repeats_behind_ && covers(*repeats_behind_, *at));
+  /// Whether the lane of a durable stream has it from before.
+  bool has_before(const shared_item& item) const noexcept {
+    return may_repeat_ && last_ && item.at() != nullptr && is_repeated(*item.at(), *last_, repeats_behind_);
   }
   bool may_enqueue(const lane_machine::offered& offered);
   void note_last(const shared_item& item) noexcept {
