@@ -1,5 +1,7 @@
 #include "wal_keeper.hpp"
 
+#include "gathered_writes.hpp"
+
 #include <sqlite3.h>
 
 #include <pthread.h>
@@ -8,13 +10,15 @@ namespace weir::sqlite_log {
 
 namespace {
 
-/// In pages of 8 KiB: 4 MiB between checkpoints beside the writer, and 64 MiB before it waits for one.
+/// In pages of 8 KiB: 4 MiB between checkpoints beside the writer, and 8 MiB before it waits for one. Not more: a write-ahead
+/// log that begins anew is written over, which syncs in two thirds of the time that a growing one takes.
 constexpr std::uint64_t pages_between_checkpoints = 512;
-constexpr std::uint64_t pages_before_waiting = 8192;
+constexpr std::uint64_t pages_before_waiting = 1024;
 
 } // namespace
 
 wal_keeper::wal_keeper(database own, database& writer) : own_{std::move(own)}, writer_{writer} {
+  gather_log_writes(writer_);
   sqlite3_wal_autocheckpoint(own_.handle(), 0);
   // In the place of the automatic checkpoint, which would run on the writer's connection.
   sqlite3_wal_hook(
