@@ -8,36 +8,7 @@ namespace weir::detail {
 
 namespace {
 
-constexpr std::string_view lane_prefix = "lane:";
-constexpr std::string_view requests_suffix = ".requests";
 constexpr int tries = 16; // against others who open at the same time, or have it open
-
-std::string escaped(const std::string& name) {
-  std::string out;
-  for (const char one : name) {
-    if (one == '/' || one == '%')
-      out += one == '/' ? "%2F" : "%25";
-    else
-      out += one;
-  }
-  return out;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    const auto code = text.substr(at, 3);
-    if (code != "%2F" && code != "%25")
-      return std::nullopt;
-    out += code == "%2F" ? '/' : '%';
-    at += 2;
-  }
-  return out;
-}
 
 /// Writes an entry that is for nobody: who had the stream open before finds the head moved. The head behind it.
 task<result<shard_bounds>> move_head(self me, std::shared_ptr<log_topic> topic) {
@@ -70,38 +41,6 @@ task<result<shard_bounds>> move_head(self me, std::shared_ptr<log_topic> topic) 
   }
 }
 
-/// The last entry of the topic of requests.
-task<result<opened_requests>> read_requests(self me, std::shared_ptr<log_topic> topic) {
-  opened_requests found{.topic = topic};
-  auto looking = topic->bounds(me);
-  auto there = co_await std::move(looking);
-  if (!there) {
-    result<opened_requests> failed = std::move(there).error();
-    co_return failed;
-  }
-  const auto bounds = there.value().front();
-  found.head = bounds.head;
-  if (bounds.earliest < bounds.head) {
-    auto reading = topic->read(me, 0, bounds.head - 2, {.entries = 1});
-    auto read = co_await std::move(reading);
-    if (!read) {
-      result<opened_requests> failed = std::move(read).error();
-      co_return failed;
-    }
-    if (!read.value().entries.empty()) {
-      auto waiting = decode_requests(read.value().entries.front().payload);
-      if (!waiting) {
-        result<opened_requests> failed = std::move(waiting).error().with("topic", topic->description().name);
-        co_return failed;
-      }
-      found.waiting = std::move(waiting).value();
-      found.owner = read.value().entries.front().key;
-    }
-  }
-  result<opened_requests> done = std::move(found);
-  co_return done;
-}
-
 /// Takes a lane's checkpoint over: who kept it before finds that it has changed.
 task<result<void>> claim(self me, std::shared_ptr<registered_lane> lane) {
   for (int left = tries;; --left) {
@@ -132,78 +71,6 @@ task<result<void>> claim(self me, std::shared_ptr<registered_lane> lane) {
   }
 }
 
-bool is_for(const stored_item& item, const lane_id& lane) {
-  return item.lanes.empty() || std::ranges::find(item.lanes, lane) != item.lanes.end();
-}
-
-/// Takes in the entries from `first` up to `last` (not with it), read forward, into lanes that lack a position so far.
-task<result<void>> look_through(self me, std::shared_ptr<log_topic> topic, std::int64_t first, std::int64_t last,
-  std::vector<std::shared_ptr<registered_lane>> lanes) {
-  std::vector<std::pair<std::optional<position>, std::optional<position>>> found(lanes.size());
-  for (auto after = first - 1; after + 1 < last;) {
-    auto reading = topic->read(me, 0, after, {.entries = static_cast<std::size_t>(last - after - 1)});
-    auto read = co_await std::move(reading);
-    if (!read) {
-      result<void> failed = std::move(read).error();
-      co_return failed;
-    }
-    if (read.value().entries.empty())
-      break;
-    for (const auto& one : read.value().entries) {
-      after = one.offset;
-      if (one.payload.empty())
-        continue;
-      auto item = decode_item(one.payload);
-      if (!item) {
-        result<void> failed =
-          std::move(item).error().with("offset", std::to_string(one.offset)).with("topic", topic->description().name);
-        co_return failed;
-      }
-      const auto* at = position_of(item.value().item);
-      for (std::size_t lane = 0; at != nullptr && lane < lanes.size(); ++lane)
-        if (is_for(item.value(), lanes[lane]->id)) {
-          found[lane].first = *at;
-          if (at->ends_transaction)
-            found[lane].second = *at;
-        }
-    }
-  }
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    if (!lanes[lane]->last)
-      lanes[lane]->last = found[lane].first;
-    if (!lanes[lane]->ending)
-      lanes[lane]->ending = found[lane].second;
-  }
-  co_return success();
-}
-
-bool has_lanes(const std::vector<checkpoint>& all) {
-  return std::ranges::any_of(all, [](const checkpoint& one) { return lane_of(one.consumer).has_value(); });
-}
-
-/// A topic without lanes is new, or somebody else's, into which nothing is written.
-task<result<void>> check_foreign(self me, std::shared_ptr<log_topic> topic) {
-  constexpr std::int64_t looked_at = 16;
-  auto listing = topic->checkpoints(me);
-  auto listed = co_await std::move(listing);
-  if (!listed) {
-    result<void> failed = std::move(listed).error();
-    co_return failed;
-  }
-  if (has_lanes(listed.value()))
-    co_return success();
-  auto asking = topic->bounds(me);
-  auto there = co_await std::move(asking);
-  if (!there) {
-    result<void> failed = std::move(there).error();
-    co_return failed;
-  }
-  const auto bounds = there.value().front();
-  auto looking = look_through(me, topic, std::max(bounds.earliest, bounds.head - looked_at), bounds.head, {});
-  auto looked = co_await std::move(looking);
-  co_return looked;
-}
-
 /// Finds each lane's last positions: from the head back, in growing steps, as far as must be.
 task<result<void>> find_last(self me, std::shared_ptr<opened_topic> in) {
   constexpr std::int64_t first_step = 16;
@@ -217,10 +84,23 @@ task<result<void>> find_last(self me, std::shared_ptr<opened_topic> in) {
         lacking.push_back(lane);
     if (lacking.empty())
       break;
-    auto looking = look_through(me, in->topic, begin, end, std::move(lacking));
+    std::vector<lane_id> names;
+    for (const auto& lane : lacking)
+      names.push_back(lane->id);
+    auto looking = look_through(me, in->topic, begin, end, std::move(names));
     auto looked = co_await std::move(looking);
-    if (!looked)
-      co_return looked;
+    if (!looked) {
+      result<void> failed = std::move(looked).error();
+      co_return failed;
+    }
+    for (std::size_t index = 0; index < lacking.size(); ++index) {
+      auto& lane = *lacking[index];
+      const auto& there = looked.value()[index];
+      if (!lane.last)
+        lane.last = there.last;
+      if (!lane.ending)
+        lane.ending = there.ending;
+    }
     end = begin;
   }
   // Behind its checkpoint a lane has its floor; one that is new may state a higher one.
@@ -237,55 +117,8 @@ task<result<void>> find_last(self me, std::shared_ptr<opened_topic> in) {
 
 } // namespace
 
-std::string consumer_of(const lane_id& lane) {
-  auto name = std::string{lane_prefix} + escaped(lane.sink);
-  if (lane.collection)
-    name += '/' + escaped(*lane.collection);
-  return name;
-}
-
-std::optional<error> find_topic_fault(const std::string& topic) {
-  if (topic.ends_with(requests_suffix))
-    return error{errc::invalid_argument, "topics of that name are kept for what sinks ask for", {{"topic", topic}}};
-  if (auto named = check_topic_name(topic + std::string{requests_suffix}); !named)
-    return std::move(named).error().with("topic", topic);
-  return std::nullopt;
-}
-
-task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic) {
-  auto listing = topic->checkpoints(me);
-  auto listed = co_await std::move(listing);
-  result<void> outcome = success();
-  if (!listed)
-    outcome = std::move(listed).error();
-  else if (has_lanes(listed.value()))
-    outcome = error{errc::wrong_owner, "a stream is kept in the topic, which nobody else may write into",
-      {{"topic", topic->description().name}}};
-  co_return outcome;
-}
-
-std::optional<error> find_fault(const lane_id& name) {
-  auto named = check_topic_name(consumer_of(name));
-  if (named)
-    return std::nullopt;
-  return error{
-    errc::invalid_argument, "a lane is named in the log as a topic is: " + named.error().sentence(), named.error().facts()};
-}
-
-std::optional<lane_id> lane_of(const std::string& consumer) {
-  if (!consumer.starts_with(lane_prefix))
-    return std::nullopt;
-  const auto names = std::string_view{consumer}.substr(lane_prefix.size());
-  const auto cut = names.find('/');
-  auto sink = unescaped(names.substr(0, cut));
-  if (!sink || cut == std::string_view::npos)
-    return sink ? std::optional{lane_id{std::move(*sink)}} : std::nullopt;
-  auto collection = unescaped(names.substr(cut + 1));
-  return collection ? std::optional{lane_id{std::move(*sink), std::move(*collection)}} : std::nullopt;
-}
-
 task<result<opened_requests>> open_stream_requests(self me, std::shared_ptr<log_store> log, durable_settings how) {
-  auto attaching = log->open_topic(me, how.topic + std::string{requests_suffix}, {});
+  auto attaching = log->open_topic(me, requests_topic(how.topic), {});
   auto topic = co_await std::move(attaching);
   if (!topic) {
     result<opened_requests> failed = std::move(topic).error();
@@ -296,9 +129,8 @@ task<result<opened_requests>> open_stream_requests(self me, std::shared_ptr<log_
     auto found = co_await std::move(reading);
     if (!found)
       co_return found;
-    if (!found.value().owner.empty() && !how.owner.empty() && found.value().owner != how.owner) {
-      result<opened_requests> refused = error{errc::wrong_owner, "the stream in the log belongs to somebody else",
-        {{"topic", how.topic}, {"owner", found.value().owner}, {"given", how.owner}}};
+    if (auto fault = find_owner_fault(found.value(), how)) {
+      result<opened_requests> refused = std::move(*fault);
       co_return refused;
     }
     // Written again as it is: who had the stream open before finds the head moved.

@@ -173,7 +173,7 @@ error unknown_topic(std::string_view topic, const std::vector<std::string>& know
 }
 
 bool is_nothing_yet(const error& why) noexcept {
-  return why == errc::not_found || (why == errc::not_a_log && why.fact_of("holds") == "nothing");
+  return (why == errc::not_found || why == errc::not_a_log) && why.fact_of("holds") == "nothing";
 }
 
 std::string pin_name(std::uint64_t id) {

@@ -57,6 +57,14 @@ config_error source_error(const config& from, const error& why) {
   return at_key(from, "source.repository", why, "the path of a Git repository that can be read");
 }
 
+/// Which key of [stream] names what is wrong, and what should stand there.
+config_error stream_error(const config& from, const error& why) {
+  const auto names_topic = !why.fact_of("topic").empty() || why.fact_of("option") == "topic";
+  if (names_topic && from.places.contains("stream.log.topic"))
+    return at_key(from, "stream.log.topic", why, "a topic that is this pipeline's alone, or none yet");
+  return at_key(from, "stream.log.path", why, "a log that this pipeline may create and write");
+}
+
 config_error sink_error(const config& from, std::size_t index, const error& why) {
   if (!why.fact_of("collection").empty() && from.places.contains("source.collection")) {
     const auto expected = why.fact_of("expected");
@@ -184,8 +192,8 @@ config_errors check_endpoints(const config& from, const std::optional<position>&
   auto errors = check_source(from);
   auto shared = compare_files(from);
   if (from.stream.log && std::ranges::find(shared, "stream.log.path", &config_error::key) == shared.end())
-    if (const auto checked = check_stream_log(*from.stream.log); !checked)
-      errors.push_back(at_key(from, "stream.log.path", checked.error(), "a log that this pipeline may create and write"));
+    if (const auto checked = check_stream_log(from, confirmed); !checked)
+      errors.push_back(stream_error(from, checked.error()));
   // A log that counts as the floor has what a sink still lacks.
   const auto& lacked = from.stream.log && from.stream.log->floors == lane_floors::log ? std::nullopt : confirmed;
   for (std::size_t index = 0; index < from.sinks.size(); ++index) {

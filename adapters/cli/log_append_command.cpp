@@ -3,7 +3,7 @@
 #include <weir/cli/log_report.hpp>
 #include <weir/cli/print.hpp>
 #include <weir/condition.hpp>
-#include <weir/detail/stream_log.hpp>
+#include <weir/detail/stream_topics.hpp>
 #include <weir/log_rules.hpp>
 #include <weir/worker.hpp>
 

@@ -2,6 +2,7 @@
 #include <weir/cli/log_report.hpp>
 #include <weir/cli/plain_text.hpp>
 #include <weir/cli/print.hpp>
+#include <weir/detail/stream_topics.hpp>
 
 #include "log_commands.hpp"
 #include "log_session.hpp"
@@ -81,6 +82,12 @@ task<result<exit_code>> drop_consumer(self me, std::shared_ptr<log_topic> topic,
 }
 
 task<result<exit_code>> set_consumer(self me, std::shared_ptr<log_topic> topic, log_checkpoint_set asked, bool json) {
+  const auto is_lane = detail::lane_of(asked.consumer).has_value();
+  if (is_lane) {
+    result<exit_code> refused = error{errc::wrong_owner, "a lane's place is its stream's alone to set; dropped, it begins anew",
+      {{"topic", topic->description().name}, {"consumer", asked.consumer}}};
+    co_return refused;
+  }
   auto place = place_in(topic->description().origin(), asked.to);
   if (!place) {
     result<exit_code> refused = std::move(place).error();

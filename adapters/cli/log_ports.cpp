@@ -1,5 +1,6 @@
 #include "log_ports.hpp"
 
+#include <weir/cli/endpoints.hpp>
 #include <weir/configure.hpp>
 #include <weir/log_rules.hpp>
 #include <weir/spawn.hpp>
@@ -82,11 +83,27 @@ result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable
 }
 #endif
 
-result<void> check_stream_log(const durable_config& durable) {
-  auto opened = opener_of(durable.path, opening::to_look)();
+durable::options options_of_stream(const config& from, const std::optional<position>& confirmed) {
+  durable::options wanted;
+  for (const auto& one : from.sinks)
+    wanted.lanes.emplace_back(one.name);
+  wanted.floor = confirmed;
+  wanted.bound = {from.stream.items, from.stream.bytes};
+  wanted.collections = collections_of(from);
+  wanted.log.topic = from.topic_of_stream();
+  wanted.log.owner = from.name;
+  wanted.log.floors = from.stream.log->floors;
+  wanted.log.budget = from.stream.budget;
+  wanted.log.retention = from.stream.log->retention;
+  return wanted;
+}
+
+result<void> check_stream_log(const config& from, const std::optional<position>& confirmed) {
+  auto opened = opener_of(from.stream.log->path, opening::to_look)();
   if (!opened && !log_rules::is_nothing_yet(opened.error()))
     return std::move(opened).error();
-  return success();
+  auto log = opened ? std::move(opened).value() : nullptr;
+  return run_alone(durable::check, std::move(log), options_of_stream(from, confirmed));
 }
 
 result<void> check_log_source(const log_source_config& log) {

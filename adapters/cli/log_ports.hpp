@@ -1,12 +1,14 @@
 #pragma once
 
 #include <weir/cli/config.hpp>
+#include <weir/durable.hpp>
 #include <weir/error.hpp>
 #include <weir/log.hpp>
 #include <weir/sink.hpp>
 #include <weir/source.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 /// Logs in SQLite files as a pipeline's source and sinks.
@@ -18,8 +20,11 @@ std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::strin
 /// The log that a pipeline's stream is kept in. Blocks.
 result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable);
 
-/// Whether it would open. Blocks; changes nothing.
-result<void> check_stream_log(const durable_config& durable);
+/// The pipeline's stream in it.
+durable::options options_of_stream(const config& from, const std::optional<position>& confirmed);
+
+/// Whether that stream would open. Blocks; changes nothing.
+result<void> check_stream_log(const config& from, const std::optional<position>& confirmed);
 
 /// Whether it would open. Blocks; changes nothing.
 result<void> check_log_source(const log_source_config& log);

@@ -157,18 +157,7 @@ private:
 
   result<opened_lanes> open_durable(caf::actor_system& system, const config& read, const std::optional<position>& confirmed) {
     BOOST_OUTCOME_TRY(auto log, open_stream_log(*read.stream.log));
-    durable::options wanted;
-    for (const auto& one : read.sinks)
-      wanted.lanes.emplace_back(one.name);
-    wanted.floor = confirmed;
-    wanted.bound = {read.stream.items, read.stream.bytes};
-    wanted.collections = collections_of(read);
-    wanted.log.topic = read.topic_of_stream();
-    wanted.log.owner = read.name;
-    wanted.log.floors = read.stream.log->floors;
-    wanted.log.budget = read.stream.budget;
-    wanted.log.retention = read.stream.log->retention;
-    BOOST_OUTCOME_TRY(auto opened, durable::open(system, std::move(log), std::move(wanted)));
+    BOOST_OUTCOME_TRY(auto opened, durable::open(system, std::move(log), options_of_stream(read, confirmed)));
     if (confirmed && !(opened.resume && covers(*opened.resume, *confirmed)))
       return error{errc::corrupt,
         "the stream's log holds less than was confirmed to the source; put back a newer one, or begin anew without it",

@@ -1,6 +1,7 @@
 #include <weir/condition.hpp>
 #include <weir/detail/stream_log.hpp>
 #include <weir/detail/stream_state.hpp>
+#include <weir/detail/stream_topics.hpp>
 #include <weir/durable.hpp>
 #include <weir/resume_point.hpp>
 #include <weir/spawn.hpp>
@@ -96,6 +97,19 @@ task<result<opened>> open_in(self me, caf::actor_system* system, std::shared_ptr
   }
   auto made = start(*system, actor.ref(), *opening, std::move(wanted));
   co_return made;
+}
+
+task<result<void>> check(self me, std::shared_ptr<log_store> log, options wanted) {
+  const auto fault = find_fault(wanted);
+  if (fault) {
+    result<void> refused = *fault;
+    co_return refused;
+  }
+  if (!log)
+    co_return success();
+  auto looking = detail::look_at_stream(me, std::move(log), std::move(wanted.log));
+  auto looked = co_await std::move(looking);
+  co_return looked;
 }
 
 result<opened> open(caf::actor_system& system, std::shared_ptr<log_store> log, options wanted) {

@@ -1,6 +1,6 @@
 #include <weir/appender.hpp>
 #include <weir/change_text.hpp>
-#include <weir/detail/stream_log.hpp>
+#include <weir/detail/stream_topics.hpp>
 #include <weir/log_endpoints.hpp>
 #include <weir/log_rules.hpp>
 #include <weir/worker.hpp>

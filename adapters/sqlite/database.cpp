@@ -1,5 +1,7 @@
 #include "database.hpp"
 
+#include <weir/utf8.hpp>
+
 #include "../posix/error_code.hpp"
 
 #include <sqlite3.h>
@@ -38,6 +40,17 @@ errc code_of(int code, int system_number) noexcept {
   }
 }
 
+/// A message may hold a name from a damaged file.
+std::string valid_utf8(std::string_view said) {
+  std::string text;
+  while (!said.empty()) {
+    const auto length = utf8_length(said);
+    text += length == 0 ? "?" : said.substr(0, length);
+    said.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
 /// What SQLite says about its last failure on this connection.
 error failure_of(sqlite3* handle, int code) {
   const auto system_number = sqlite3_system_errno(handle);
@@ -47,7 +60,7 @@ error failure_of(sqlite3* handle, int code) {
   if (const auto* path = sqlite3_db_filename(handle, "main"); path != nullptr && *path != '\0')
     facts.emplace_back("path", path);
   const auto* why = (code & 0xFF) == SQLITE_TOOBIG ? sqlite3_errstr(SQLITE_TOOBIG) : sqlite3_errmsg(handle);
-  return error{code_of(code, system_number), "SQLite: " + std::string{why}, std::move(facts)};
+  return error{code_of(code, system_number), "SQLite: " + valid_utf8(why), std::move(facts)};
 }
 
 error system_error(int number, const std::string& what, const std::filesystem::path& path) {
@@ -72,8 +85,13 @@ result<void> check_path(const std::filesystem::path& path, bool reads_only, bool
   if (!reads_only && ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return system_error(errno, "SQLite must make files beside the database, in " + directory.string(), directory);
   exists = ::stat(path.c_str(), &about) == 0;
-  if (!exists)
-    return success();
+  if (!exists && errno != ENOENT)
+    return system_error(errno, "can't look at " + path.string(), path);
+  if (!exists) { // a link to a file that is yet to be made is as good as that file
+    std::error_code is_no_link;
+    const auto target = std::filesystem::read_symlink(path, is_no_link);
+    return is_no_link ? success() : check_path(directory / target, reads_only, exists);
+  }
   if (!S_ISREG(about.st_mode))
     return error{errc::invalid_argument, path.string() + " is no regular file", {{"path", path.string()}}};
   if (::faccessat(AT_FDCWD, path.c_str(), reads_only ? R_OK : R_OK | W_OK, AT_EACCESS) != 0)

@@ -112,7 +112,7 @@ result<log_file> open_file(const settings& how) {
     return not_a_log(how.path, "it is no SQLite database");
   BOOST_OUTCOME_TRY(opened.connection, std::move(connection));
   if (!opened.connection.is_open())
-    return error{errc::not_found, "there is no file " + how.path.string(), {{"path", how.path.string()}}};
+    return error{errc::not_found, "there is no file " + how.path.string(), {{"path", how.path.string()}, {"holds", "nothing"}}};
   auto& in = opened.connection;
   BOOST_OUTCOME_TRY(set_up(in, how));
   BOOST_OUTCOME_TRY(const auto empty, is_empty(in));

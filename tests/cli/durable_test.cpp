@@ -122,8 +122,8 @@ TEST_CASE("another pipeline's stream is refused, and left as it is") {
     pipeline("[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", path = \"lanes.db\", topic = \"p\"}\n" + screen, "other",
       "other-state"));
   const auto other = here.run();
-  CHECK(other->wait() == exited(1));
-  CHECK(says(*other, "the stream in the log belongs to somebody else (code=wrong_owner, topic=p, owner=p, given=other)"));
+  CHECK(other->wait() == exited(2));
+  CHECK(says(*other, ": stream.log.topic: the stream in the log belongs to p; expected a topic that is"));
   CHECK(other->output().empty());
   // A topic of its own is no matter.
   here.configure(pipeline(durable + screen, "other", "other-state"));
@@ -149,8 +149,62 @@ TEST_CASE("nobody else writes into a stream's topic") {
   // Nor is the topic that the stream itself has beside it anybody's stream.
   here.configure(pipeline(durable + screen, "p.requests", "other-state"));
   const auto other = here.run();
-  CHECK(other->wait() == exited(1));
+  CHECK(other->wait() == exited(2));
   CHECK(says(*other, "topics of that name are kept for what sinks ask for"));
+}
+
+TEST_CASE("check tells what run would trip over, and leaves no trace") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  const auto refused = [&](const std::string& log, std::string_view sentence) {
+    CAPTURE(log);
+    here.configure(pipeline("[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", " + log + "}\n" + audit));
+    for (const auto* command : {"check", "run"}) {
+      const auto told = here.start({command, "pipeline.toml"});
+      CHECK(told->wait() == exited(2));
+      CHECK_MESSAGE(says(*told, sentence), told->errors());
+    }
+  };
+  refused(R"(path = "missing/lanes.db")", "stream.log.path: there is no directory");
+  std::filesystem::create_symlink("missing/lanes.db", here / "link.db");
+  refused(R"(path = "link.db")", "stream.log.path: there is no directory");
+  CHECK(!std::filesystem::exists(here / "missing"));
+  refused("path = \"lanes.db\", topic = \"" + std::string(245, 't') + "\"", "stream.log.topic: ");
+  CHECK(!std::filesystem::exists(here / "lanes.db"));
+  CHECK(here.start({"log", "create", "lanes.db", "--topic", "wide", "--shards", "2"})->wait() == exited(0));
+  refused(R"(path = "lanes.db", topic = "wide")", "stream.log.topic: ");
+  CHECK(here.start({"log", "create", "lanes.db", "--topic", "lines"})->wait() == exited(0));
+  unread_pipe line;
+  REQUIRE(::write(line.in.number(), "a line\n", 7) == 7);
+  line.in = file_descriptor{};
+  CHECK(here.start({"log", "append", "lanes.db", "--topic", "lines"}, {.input = line.out.number()})->wait() == exited(0));
+  refused(R"(path = "lanes.db", topic = "lines")", "stream.log.");
+}
+
+TEST_CASE("a link to where the log is to be is as good as a path") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  std::filesystem::create_directory(here / "elsewhere");
+  std::filesystem::create_symlink("elsewhere/kept.db", here / "lanes.db");
+  here.configure(pipeline(durable + audit));
+  CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+  CHECK(here.run()->wait() == exited(0));
+  CHECK(std::filesystem::exists(here / "elsewhere/kept.db"));
+  CHECK(here.lines_in("audit.jsonl") == 10);
+}
+
+TEST_CASE("a lane's place is not set by hand; dropped, the lane begins anew") {
+  const pipeline_fixture here;
+  here.put_changes(10);
+  here.configure(pipeline(durable + audit));
+  CHECK(here.run()->wait() == exited(0));
+  const auto set = here.start({"log", "checkpoints", "lanes.db", "--topic", "p", "--set", "lane:audit", "--to", "0"});
+  CHECK(set->wait() != exited(0));
+  CHECK_MESSAGE(says(*set, "a lane's place is its stream's alone to set"), set->errors());
+  CHECK(here.start({"log", "checkpoints", "lanes.db", "--topic", "p", "--drop", "lane:audit"})->wait() == exited(0));
+  here.put_changes(20);
+  CHECK(here.run()->wait() == exited(0));
+  CHECK(here.lines_in("audit.jsonl") == 20);
 }
 
 TEST_CASE("a change of 20 MiB goes through") {

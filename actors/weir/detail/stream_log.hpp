@@ -3,6 +3,7 @@
 #include <weir/checkpointer.hpp>
 #include <weir/credit.hpp>
 #include <weir/detail/lane_ends.hpp>
+#include <weir/detail/stream_topics.hpp>
 #include <weir/durable_options.hpp>
 #include <weir/lane_cursor.hpp>
 #include <weir/log.hpp>
@@ -17,19 +18,6 @@
 
 /// The log actor of a durable stream: stores what is published, reads it into the lanes, keeps their checkpoints.
 namespace weir::detail {
-
-/// What a lane's checkpoint is called in the log. Injective; and back.
-std::string consumer_of(const lane_id& lane);
-std::optional<lane_id> lane_of(const std::string& consumer);
-
-/// Why no stream can be kept in a topic of that name, beside the one with its requests; absent where it can.
-std::optional<error> find_topic_fault(const std::string& topic);
-
-/// Fails with wrong_owner where a stream is kept in the topic: whoever else writes into it destroys that.
-task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic);
-
-/// Why no log can keep a lane of that name; absent where it can.
-std::optional<error> find_fault(const lane_id& name);
 
 /// A lane that the topic knew when it was opened, or that is new and begins with what is retained.
 struct registered_lane {
@@ -50,14 +38,6 @@ struct opened_topic {
   std::shared_ptr<log_topic> topic;
   shard_bounds bounds;
   std::vector<std::shared_ptr<registered_lane>> lanes;
-};
-
-/// What the topic of requests held.
-struct opened_requests {
-  std::shared_ptr<log_topic> topic;
-  std::int64_t head = 0;
-  std::string owner = {}; ///< the last entry's key
-  std::vector<request> waiting = {};
 };
 
 /// Attaches to the topic of requests, and takes over what waits there.

@@ -58,4 +58,8 @@ result<opened> open(caf::actor_system& system, std::shared_ptr<log_store> log, o
 /// The same for a coroutine. Cancellation point.
 task<result<opened>> open_in(self me, caf::actor_system* system, std::shared_ptr<log_store> log, options wanted);
 
+/// Whether such a stream can be opened in that log, as far as can be told without a trace: fails as `open` would, of what
+/// others may do meanwhile apart. Null: there is no log yet. Cancellation point.
+task<result<void>> check(self me, std::shared_ptr<log_store> log, options wanted);
+
 } // namespace weir::durable
