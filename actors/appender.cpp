@@ -23,8 +23,8 @@ struct appender_state {
 
   explicit appender_state(std::shared_ptr<log_topic> topic, appender_options options)
     : to{std::move(topic)},
-      how{options},
-      window{options.window} {}
+      how{std::move(options)},
+      window{how.window} {}
 
   std::shared_ptr<log_topic> to;
   appender_options how;
@@ -39,6 +39,11 @@ struct appender_state {
   bool is_closed = false;
   bool is_abandoned = false; // the appender is gone: what fails is not tried again
   condition changed;
+
+  void note_trouble(std::optional<error> why) const {
+    if (how.on_trouble)
+      how.on_trouble(std::move(why));
+  }
 
   void decide(result<std::vector<entry_place>> outcome) {
     auto first = std::move(held.front());
@@ -157,20 +162,24 @@ task<> pump(self me, std::shared_ptr<appender_state> state) {
       calls.push_back(std::move(state->held[one].call));
     auto appending = state->to->append(me, std::move(calls));
     auto outcome = co_await std::move(appending);
-    if (!outcome.decided.empty()) {
+    if (!outcome.decided.empty() && failing_since) {
       failing_since.reset();
       pauses.on_progress();
+      state->note_trouble({});
     }
     settle(*state, outcome);
     if (!outcome.failure)
       continue;
-    if (!failing_since)
+    if (!failing_since) {
       failing_since = me.now();
+      state->note_trouble(*outcome.failure);
+    }
     const auto pause = pauses.next();
     const bool goes_on = is_passing(outcome.failure->code()) && !state->is_abandoned
                          && me.now() + pause - *failing_since < state->how.give_up_after;
     if (!goes_on) {
       break_off(*state, *outcome.failure);
+      state->note_trouble({});
       state->changed.notify_all();
       break;
     }
@@ -207,7 +216,7 @@ bool append_ticket::is_complete() const noexcept {
 }
 
 appender::appender(std::shared_ptr<log_topic> to, appender_options how)
-  : state_{std::make_shared<detail::appender_state>(std::move(to), how)} {}
+  : state_{std::make_shared<detail::appender_state>(std::move(to), std::move(how))} {}
 
 appender::~appender() {
   if (state_)

@@ -254,7 +254,11 @@ stream_figures stream_state::figures() const {
 }
 
 std::optional<error> stream_state::failure() const {
-  return settings_.log ? settings_.log->link->failure->take() : std::nullopt;
+  return settings_.log ? settings_.log->link->report->failure() : std::nullopt;
+}
+
+std::optional<error> stream_state::trouble() const {
+  return settings_.log ? settings_.log->link->report->trouble() : std::nullopt;
 }
 
 std::shared_ptr<const lane_link> stream_state::link(const lane_id& id, const lane_directory::lane& lane) const {
@@ -305,6 +309,10 @@ void stream::suspend() {
 
 std::optional<error> stream::failure() const {
   return state_->failure();
+}
+
+std::optional<error> stream::trouble() const {
+  return state_->trouble();
 }
 
 stream_figures stream::figures() const {

@@ -237,7 +237,7 @@ void fail(self me, stream_log_state& state, error why) {
   if (state.failure)
     return;
   state.failure = why;
-  (void)state.stream_failure->put(why);
+  state.report->fail(why);
   const auto shared = std::make_shared<const error>(std::move(why));
   auto& host = me.host();
   for (const auto& [key, lane] : state.lanes) {
@@ -276,7 +276,7 @@ task<> run_stream_log(self me, std::shared_ptr<log_store> log, durable_settings 
   const auto state = std::make_shared<stream_log_state>();
   state->how = std::move(how);
   state->gauge = opening->gauge;
-  state->stream_failure = opening->stream_failure;
+  state->report = opening->report;
   state->budget = opening->budget = std::make_shared<log_budget>(state->how.budget);
   auto finding = find_stream_topic(me, log, state->how);
   auto found = co_await std::move(finding);

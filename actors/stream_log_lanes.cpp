@@ -18,9 +18,14 @@ constexpr entry_limits read_limits{.entries = 256, .bytes = 1U << 20U};
 /// What fails in passing is tried again after a pause, until that has gone on for too long.
 class patience {
 public:
-  explicit patience(std::chrono::milliseconds give_up_after) : give_up_after_{give_up_after} {}
+  explicit patience(const stream_log_state& state) : give_up_after_{state.how.give_up_after}, report_{state.report} {}
+  ~patience() { on_progress(); }
+  patience(const patience&) = delete;
+  patience& operator=(const patience&) = delete;
 
   void on_progress() {
+    if (failing_since_)
+      report_->note(this, {});
     failing_since_.reset();
     pauses_.on_progress();
   }
@@ -31,11 +36,13 @@ public:
       failing_since_ = now;
     if (!is_passing(why.code()) || now - *failing_since_ >= give_up_after_)
       return std::nullopt;
+    report_->note(this, why);
     return pauses_.next();
   }
 
 private:
   std::chrono::milliseconds give_up_after_;
+  std::shared_ptr<log_report> report_;
   backoff pauses_{10ms, 1s};
   std::optional<std::chrono::steady_clock::time_point> failing_since_;
 };
@@ -149,7 +156,7 @@ void leave_keepers(stream_log_state& state, const log_lane_ptr& lane) {
 
 /// Reads what is stored for one lane into it, as far as it has room.
 task<> read_items(self me, stream_log_ptr state, log_lane_ptr lane) {
-  patience trying{state->how.give_up_after};
+  patience trying{*state};
   {
     producer<lane_item> into{lane->given.to};
     const auto stop = me.stop_token();
@@ -218,7 +225,7 @@ task<> read_items(self me, stream_log_ptr state, log_lane_ptr lane) {
 /// Stores how far a lane is, and then tells the watermark; as often as it changes, but one at a time.
 task<> keep_checkpoint(self me, stream_log_ptr state, log_lane_ptr lane) {
   const auto consumer = consumer_of(lane->given.id);
-  patience trying{state->how.give_up_after};
+  patience trying{*state};
   while (!state->failure) {
     // A lane that is new may begin behind what is still to be stored.
     const bool is_blocked = state->keepers.at(consumer).front() != lane || lane->cursor.acknowledged() >= state->head;

@@ -92,6 +92,11 @@ void on_stored(self me, stream_log_state& state) {
   state.wake_all();
 }
 
+/// Tells whoever asks the stream that one of its topics does not take anything.
+auto teller(const stream_log_ptr& state, const std::shared_ptr<log_topic>& of) {
+  return [report = state->report, topic = of.get()](std::optional<error> why) { report->note(topic, std::move(why)); };
+}
+
 /// Completes when the entries are stored. The head that is expected fences whoever did not see a successor open.
 task<result<void>> store(
   self me, std::shared_ptr<appender> to, stream_log_ptr state, std::vector<new_entry> entries, std::int64_t head) {
@@ -114,8 +119,10 @@ task<result<void>> store(
 
 /// Stores what is pending, as much at once as there is.
 task<> write_items(self me, stream_log_ptr state) {
-  const auto to = std::make_shared<appender>(state->topic,
-    appender_options{.window = {.entries = entries_per_append, .bytes = SIZE_MAX}, .give_up_after = state->how.give_up_after});
+  const auto to =
+    std::make_shared<appender>(state->topic, appender_options{.window = {.entries = entries_per_append, .bytes = SIZE_MAX},
+                                               .give_up_after = state->how.give_up_after,
+                                               .on_trouble = teller(state, state->topic)});
   while (!state->failure) {
     if (state->pending.empty()) {
       if (state->is_stopping)
@@ -137,7 +144,8 @@ task<> write_items(self me, stream_log_ptr state) {
 /// Stores which backfills are not served, whenever that changes; while one set is being stored, only the newest waits.
 task<> store_requests(self me, stream_log_ptr state) {
   constexpr std::int64_t entries_per_trim = 64;
-  const auto to = std::make_shared<appender>(state->request_topic, appender_options{.give_up_after = state->how.give_up_after});
+  const auto to = std::make_shared<appender>(state->request_topic,
+    appender_options{.give_up_after = state->how.give_up_after, .on_trouble = teller(state, state->request_topic)});
   while (!state->failure) {
     if (!state->unstored_requests) {
       if (state->is_stopping)

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +27,9 @@ struct appender_options {
   std::chrono::milliseconds give_up_after{30000};           ///< how long what fails in passing is tried again
   std::chrono::milliseconds first_pause{10};                ///< before it is; doubles
   std::chrono::milliseconds longest_pause{1000};
+
+  /// Told on the actor's turn when the store begins to fail in passing, and without an error when that is over.
+  std::function<void(std::optional<error>)> on_trouble = {};
 };
 
 /// The promise of an append's offsets. Copies are the same ticket. Dropping it changes nothing: the append happens. Stays

@@ -102,6 +102,9 @@ public:
   /// Why a durable stream is over: what its log said, or that another process has opened it. Absent while it is not.
   std::optional<error> failure() const;
 
+  /// Why a durable stream's log does not go on at the moment: it is tried again. Absent while it does, and where there is none.
+  std::optional<error> trouble() const;
+
   explicit stream(std::shared_ptr<detail::stream_state> state) noexcept : state_{std::move(state)} {}
 
 private:

@@ -246,6 +246,7 @@ private:
       }
       if (score.final_failure())
         running.abort();
+      tell_trouble(lanes.trouble());
       if (const auto number = signal_.load(); number != 0 && !drains_) {
         drains_ = true;
         log_.info(
@@ -254,6 +255,17 @@ private:
       }
       shown.show(score.now(since(begun), lanes.figures()));
     }
+  }
+
+  /// When the stream's log begins to fail, and when it goes on.
+  void tell_trouble(std::optional<error> now) {
+    if (now.has_value() == log_fails_)
+      return;
+    log_fails_ = now.has_value();
+    if (now)
+      log_.warning("the stream's log fails, and is tried again: " + now->sentence(), now->facts());
+    else
+      log_.info("the stream's log goes on");
   }
 
   void tell() {
@@ -285,6 +297,7 @@ private:
   run_summary told_;
   std::atomic<int> signal_{0};
   bool drains_ = false;
+  bool log_fails_ = false;
   bool summary_to_stderr_ = false;
 };
 

@@ -48,8 +48,8 @@ std::optional<error> find_fault(const options& wanted) {
 
 result<opened> start(
   caf::actor_system& system, const actor_ref& actor, const detail::stream_log_opening& there, options wanted) {
-  const auto link = std::make_shared<const detail::log_link>(
-    detail::log_link{actor, there.inlet, there.gauge, there.budget, there.stream_failure});
+  const auto link =
+    std::make_shared<const detail::log_link>(detail::log_link{actor, there.inlet, there.gauge, there.budget, there.report});
   const auto floors = wanted.log.floors;
   auto state = std::make_shared<detail::stream_state>(
     system, detail::stream_settings{lane_policy{wanted.bound, wanted.max_attempts, wanted.dead_letters}, wanted.log.budget,

@@ -77,6 +77,25 @@ TEST_CASE("a sink's disk that is full is waited for, and nothing is lost") {
   }
 }
 
+TEST_CASE("a stream's log on a disk that is full is waited for, and nothing is lost") {
+  const pipeline_fixture here;
+  const small_disk disk{here / "disk", "512k"};
+  if (skipped(disk, "a stream's log on a disk that is full is waited for, and nothing is lost"))
+    return;
+  here.put_changes(20'000);
+  here.configure(
+    "name = \"p\"\nstate = \"state\"\n[source]\ntype = \"jsonl\"\npath = \"changes.jsonl\"\n[stream]\ntype = \"durable\"\n"
+    "log = {type = \"sqlite\", path = \"disk/lanes.db\"}\n[[sink]]\nname = \"s\"\ntype = \"jsonl\"\npath = \"out\"\n");
+  const auto run = here.run();
+  REQUIRE(comes_true([&] {
+    return run->errors().find("the stream's log fails, and is tried again: ") != std::string::npos || run->wait_for({});
+  }));
+  CHECK(here.lines_in("out") < 20'000);
+  REQUIRE(disk.resize("64m"));
+  CHECK_MESSAGE(run->wait() == exited(0), run->errors());
+  CHECK(here.lines_in("out") == 20'000);
+}
+
 TEST_CASE("a source that fails ends the run, however long a sink would still wait for its next try") {
   const pipeline_fixture here;
   const small_disk disk{here / "disk", "4k"};

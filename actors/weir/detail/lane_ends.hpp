@@ -4,6 +4,7 @@
 #include <weir/credit.hpp>
 #include <weir/detail/budget.hpp>
 #include <weir/detail/host.hpp>
+#include <weir/detail/log_report.hpp>
 #include <weir/detail/protocol.hpp>
 #include <weir/error.hpp>
 #include <weir/progress.hpp>
@@ -68,7 +69,7 @@ struct log_link {
   endpoint_address inlet;
   std::shared_ptr<lane_gauge> gauge; ///< of what is published and not yet stored
   std::shared_ptr<log_budget> budget;
-  std::shared_ptr<newest_report<std::optional<error>>> failure; ///< why the stream is over
+  std::shared_ptr<log_report> report;
 };
 
 /// Everything that an end needs to know of its lane. Shared; keeps the stream alive.

@@ -3,6 +3,7 @@
 #include <weir/checkpointer.hpp>
 #include <weir/credit.hpp>
 #include <weir/detail/lane_ends.hpp>
+#include <weir/detail/log_report.hpp>
 #include <weir/detail/stream_topics.hpp>
 #include <weir/durable_options.hpp>
 #include <weir/lane_cursor.hpp>
@@ -73,7 +74,7 @@ struct stream_log_opening {
   endpoint_address inlet = {};
   std::shared_ptr<lane_gauge> gauge = std::make_shared<lane_gauge>();
   std::shared_ptr<log_budget> budget = {};
-  std::shared_ptr<newest_report<std::optional<error>>> stream_failure = std::make_shared<newest_report<std::optional<error>>>();
+  std::shared_ptr<log_report> report = std::make_shared<log_report>();
   std::vector<std::shared_ptr<registered_lane>> lanes = {};
   std::vector<request> waiting = {};
 };

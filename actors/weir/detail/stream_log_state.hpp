@@ -64,7 +64,7 @@ struct stream_log_state {
   std::shared_ptr<log_topic> topic;
   std::shared_ptr<lane_gauge> gauge; // of what is published and not yet stored
   std::shared_ptr<log_budget> budget;
-  std::shared_ptr<newest_report<std::optional<error>>> stream_failure;
+  std::shared_ptr<log_report> report;
 
   std::map<std::uint64_t, log_lane_ptr> lanes;
   actor_ref watermark; // of the stream, as its lanes say; null before the first

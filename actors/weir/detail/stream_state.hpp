@@ -66,6 +66,7 @@ public:
   bool idle() const;
   stream_figures figures() const;
   std::optional<error> failure() const;
+  std::optional<error> trouble() const;
 
   const lane_directory& directory() const noexcept { return directory_; }
   const actor_ref& watermark() const noexcept { return watermark_.ref(); }

@@ -113,6 +113,7 @@ TEST_SUITE("durable: faults") {
         for (auto& one : offered)
           REQUIRE(!fault(one.value()));
         CHECK(bounds_of(at).head == 101);
+        CHECK(!only.stream().trouble());
         subscriber in{world, only.stream()};
         CHECK(in.take(100) == up_to(100));
       });
@@ -137,6 +138,8 @@ TEST_SUITE("durable: faults") {
         only.world().settle();
         CHECK(only.stream().figures().unstored > 0);
         if (is_passing(code)) {
+          REQUIRE(only.stream().trouble());
+          CHECK(only.stream().trouble()->code() == code);
           only.world().advance(500ms);
           CHECK(ends.wait());
           CHECK_FALSE(offered.back().is_done());
@@ -148,6 +151,7 @@ TEST_SUITE("durable: faults") {
         CHECK(offered.back().value()[0].error().fact_of("topic") == "stream");
         REQUIRE(only.stream().failure());
         CHECK(only.stream().failure()->code() == code);
+        CHECK(!only.stream().trouble()); // it is not tried again
         ends.check_failed(code);
         for (const auto& published : out.publish_all(live(1, 10)))
           all_ends::check(published.error(), code);
@@ -228,9 +232,11 @@ TEST_SUITE("durable: faults") {
       CHECK(b.take(10) == up_to(10));
       only.world().advance(900ms);
       CHECK(!read_watermark(only.world(), only.stream()).watermark);
+      CHECK(only.stream().trouble());
       publish_stored(out, 11, 11);
       only.log().mend(log_call::commit);
       only.world().advance(1s);
+      CHECK(!only.stream().trouble());
       CHECK(read_watermark(only.world(), only.stream()).watermark == position_at(1, 10));
       CHECK(a.take(1) == numbers{11});
       only.log().fail(log_call::commit, errc::io_failed, 3);
