@@ -1,4 +1,5 @@
 #include <weir/detail/stream_log.hpp>
+#include <weir/log_rules.hpp>
 #include <weir/stored_requests.hpp>
 #include <weir/topic_name.hpp>
 
@@ -41,6 +42,33 @@ task<result<shard_bounds>> move_head(self me, std::shared_ptr<log_topic> topic) 
   }
 }
 
+/// The topic, in the layout that a stream needs; null where there is none yet.
+task<result<std::shared_ptr<log_topic>>> find_existing(self me, std::shared_ptr<log_store> log, std::string name) {
+  auto finding = log->find_topic(me, name);
+  auto found = co_await std::move(finding);
+  if (!found && found.error() == errc::unknown_topic)
+    found = std::shared_ptr<log_topic>{};
+  if (found && found.value()) {
+    const auto& known = found.value()->description();
+    const topic_layout usual;
+    auto same = log_rules::check_same_layout(known.shards, known.dedupe_horizon, name, usual.shards, usual.dedupe_horizon);
+    if (!same)
+      found = std::move(same).error();
+  }
+  co_return found;
+}
+
+/// What a lane's checkpoint says.
+result<void> take_in(registered_lane& lane, const checkpoint& stored) {
+  auto kept = decode_lane_checkpoint(stored.metadata);
+  if (!kept)
+    return std::move(kept).error().with("lane", to_string(lane.id));
+  lane.acknowledged = stored.offsets.front();
+  lane.kept = std::move(kept).value();
+  lane.has_expired = stored.expired || lane.kept.has_lost;
+  return success();
+}
+
 /// Takes a lane's checkpoint over: who kept it before finds that it has changed.
 task<result<void>> claim(self me, std::shared_ptr<registered_lane> lane) {
   for (int left = tries;; --left) {
@@ -58,16 +86,8 @@ task<result<void>> claim(self me, std::shared_ptr<registered_lane> lane) {
         {{"lane", to_string(lane->id)}}};
       co_return gone;
     }
-    auto kept = decode_lane_checkpoint(stored->metadata);
-    if (!kept) {
-      result<void> failed = std::move(kept).error().with("lane", to_string(lane->id));
-      co_return failed;
-    }
-    lane->acknowledged = stored->offsets.front();
-    lane->has_expired = stored->expired;
-    lane->kept = std::move(kept).value();
-    lane->has_expired = lane->has_expired || lane->kept.has_lost;
-    co_return success();
+    auto taken = take_in(*lane, *stored);
+    co_return taken;
   }
 }
 
@@ -113,6 +133,52 @@ task<result<void>> find_last(self me, std::shared_ptr<opened_topic> in) {
     raise(lane->ending, lane->kept.floor.confirmable);
   }
   co_return success();
+}
+
+/// The lanes that are wanted and were not there: they begin with what is retained.
+void add_new(opened_topic& in, const wanted_lanes& wanted) {
+  for (const auto& name : wanted.names) {
+    if (std::ranges::any_of(in.lanes, [&](const auto& one) { return one->id == name; }))
+      continue;
+    const auto lane = std::make_shared<registered_lane>(name, checkpointer{in.topic, consumer_of(name)});
+    lane->is_new = true;
+    lane->acknowledged = in.bounds.earliest - 1;
+    lane->kept.floor = floor_of(wanted.floor);
+    in.lanes.push_back(lane);
+  }
+}
+
+/// What the topic holds, and nothing is taken over.
+task<result<std::shared_ptr<opened_topic>>> look_at_topic(self me, std::shared_ptr<log_topic> topic, wanted_lanes wanted) {
+  const auto there = std::make_shared<opened_topic>();
+  using outcome = result<std::shared_ptr<opened_topic>>;
+  there->topic = std::move(topic);
+  auto asking = there->topic->bounds(me);
+  auto bounds = co_await std::move(asking);
+  auto listing = there->topic->checkpoints(me);
+  auto listed = co_await std::move(listing);
+  if (!bounds || !listed) {
+    outcome failed = !bounds ? std::move(bounds).error() : std::move(listed).error();
+    co_return failed;
+  }
+  there->bounds = bounds.value().front();
+  for (const auto& one : listed.value()) {
+    auto id = lane_of(one.consumer);
+    if (!id)
+      continue;
+    const auto lane = std::make_shared<registered_lane>(*id, checkpointer{there->topic, one.consumer});
+    there->lanes.push_back(lane);
+    auto taken = take_in(*lane, one);
+    if (!taken) {
+      outcome failed = std::move(taken).error();
+      co_return failed;
+    }
+  }
+  add_new(*there, wanted);
+  auto finding = find_last(me, there);
+  auto found = co_await std::move(finding);
+  outcome done = found ? outcome{there} : std::move(found).error();
+  co_return done;
 }
 
 } // namespace
@@ -198,15 +264,7 @@ task<result<std::shared_ptr<opened_topic>>> open_stream_topic(self me, std::shar
       co_return failed;
     }
   }
-  for (const auto& name : wanted.names) {
-    if (std::ranges::any_of(opened->lanes, [&](const auto& one) { return one->id == name; }))
-      continue;
-    const auto lane = std::make_shared<registered_lane>(name, checkpointer{opened->topic, consumer_of(name)});
-    lane->is_new = true;
-    lane->acknowledged = opened->bounds.earliest - 1;
-    lane->kept.floor = floor_of(wanted.floor);
-    opened->lanes.push_back(lane);
-  }
+  add_new(*opened, wanted);
   auto finding = find_last(me, opened);
   auto found = co_await std::move(finding);
   if (!found) {
@@ -214,6 +272,40 @@ task<result<std::shared_ptr<opened_topic>>> open_stream_topic(self me, std::shar
     co_return failed;
   }
   outcome done = opened;
+  co_return done;
+}
+
+task<result<std::vector<std::shared_ptr<registered_lane>>>> look_at_stream(
+  self me, std::shared_ptr<log_store> log, durable_settings how, wanted_lanes wanted) {
+  std::vector<std::shared_ptr<registered_lane>> lanes;
+  using outcome = result<std::vector<std::shared_ptr<registered_lane>>>;
+  auto searching = find_existing(me, log, requests_topic(how.topic));
+  auto requests = co_await std::move(searching);
+  if (requests && requests.value()) {
+    auto reading = read_requests(me, requests.value());
+    auto there = co_await std::move(reading);
+    auto fault = there ? find_owner_fault(there.value(), how) : std::optional{std::move(there).error()};
+    if (fault)
+      requests = std::move(*fault);
+  }
+  auto finding = find_existing(me, log, how.topic);
+  auto topic = co_await std::move(finding);
+  if (!topic || !requests) {
+    outcome failed = !topic ? std::move(topic).error() : std::move(requests).error();
+    co_return failed;
+  }
+  if (topic.value()) {
+    auto checking = check_foreign(me, topic.value());
+    auto checked = co_await std::move(checking);
+    auto looking = look_at_topic(me, topic.value(), std::move(wanted));
+    auto looked = co_await std::move(looking);
+    if (!checked || !looked) {
+      outcome failed = !checked ? std::move(checked).error() : std::move(looked).error();
+      co_return failed;
+    }
+    lanes = looked.value()->lanes;
+  }
+  outcome done = std::move(lanes);
   co_return done;
 }
 

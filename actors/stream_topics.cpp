@@ -1,5 +1,4 @@
 #include <weir/detail/stream_topics.hpp>
-#include <weir/log_rules.hpp>
 #include <weir/stored_requests.hpp>
 #include <weir/topic_name.hpp>
 
@@ -46,22 +45,6 @@ bool has_lanes(const std::vector<checkpoint>& all) {
   return std::ranges::any_of(all, [](const checkpoint& one) { return lane_of(one.consumer).has_value(); });
 }
 
-/// The topic, in the layout that a stream needs; null where there is none yet.
-task<result<std::shared_ptr<log_topic>>> find_existing(self me, std::shared_ptr<log_store> log, std::string name) {
-  auto finding = log->find_topic(me, name);
-  auto found = co_await std::move(finding);
-  if (!found && found.error() == errc::unknown_topic)
-    found = std::shared_ptr<log_topic>{};
-  if (found && found.value()) {
-    const auto& known = found.value()->description();
-    const topic_layout usual;
-    auto same = log_rules::check_same_layout(known.shards, known.dedupe_horizon, name, usual.shards, usual.dedupe_horizon);
-    if (!same)
-      found = std::move(same).error();
-  }
-  co_return found;
-}
-
 } // namespace
 
 std::string requests_topic(const std::string& topic) {
@@ -78,21 +61,12 @@ std::string consumer_of(const lane_id& lane) {
 std::optional<error> find_topic_fault(const std::string& topic) {
   if (topic.ends_with(requests_suffix))
     return error{errc::invalid_argument, "topics of that name are kept for what sinks ask for", {{"topic", topic}}};
-  if (auto named = check_topic_name(requests_topic(topic)); !named)
-    return std::move(named).error().with("topic", topic);
+  if (auto named = check_topic_name(topic); !named)
+    return std::move(named).error();
+  if (const auto longest = max_topic_name - requests_suffix.size(); topic.size() > longest)
+    return error{errc::invalid_argument, "a stream's topic has at most " + std::to_string(longest) + " bytes",
+      {{"topic", topic.substr(0, 64)}, {"bytes", std::to_string(topic.size())}}};
   return std::nullopt;
-}
-
-task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic) {
-  auto listing = topic->checkpoints(me);
-  auto listed = co_await std::move(listing);
-  result<void> outcome = success();
-  if (!listed)
-    outcome = std::move(listed).error();
-  else if (has_lanes(listed.value()))
-    outcome = error{errc::wrong_owner, "a stream is kept in the topic, which nobody else may write into",
-      {{"topic", topic->description().name}}};
-  co_return outcome;
 }
 
 std::optional<error> find_fault(const lane_id& name) {
@@ -215,29 +189,22 @@ std::optional<error> find_owner_fault(const opened_requests& there, const durabl
     {{"topic", how.topic}, {"owner", there.owner}, {"given", how.owner}}};
 }
 
-task<result<void>> look_at_stream(self me, std::shared_ptr<log_store> log, durable_settings how) {
-  auto finding = find_existing(me, log, how.topic);
-  auto found = co_await std::move(finding);
-  if (found && found.value()) {
-    auto checking = check_foreign(me, found.value());
-    auto checked = co_await std::move(checking);
-    if (!checked)
-      co_return checked;
+task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic) {
+  auto listing = topic->checkpoints(me);
+  auto listed = co_await std::move(listing);
+  bool is_stream = listed && has_lanes(listed.value());
+  if (listed && topic->description().name.ends_with(requests_suffix)) {
+    auto reading = read_requests(me, topic);
+    auto requests = co_await std::move(reading);
+    is_stream = requests && requests.value().head > 0; // otherwise it is only called like one
   }
-  auto searching = find_existing(me, log, requests_topic(how.topic));
-  auto requests = co_await std::move(searching);
-  result<void> fits = success();
-  if (!found || !requests)
-    fits = !found ? std::move(found).error() : std::move(requests).error();
-  else if (requests.value()) {
-    auto reading = read_requests(me, requests.value());
-    auto there = co_await std::move(reading);
-    if (!there)
-      fits = std::move(there).error();
-    else if (auto fault = find_owner_fault(there.value(), how))
-      fits = std::move(*fault);
-  }
-  co_return fits;
+  result<void> outcome = success();
+  if (!listed)
+    outcome = std::move(listed).error();
+  else if (is_stream)
+    outcome = error{errc::wrong_owner, "a stream is kept in the topic, which nobody else may write into",
+      {{"topic", topic->description().name}}};
+  co_return outcome;
 }
 
 } // namespace weir::detail

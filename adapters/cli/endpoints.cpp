@@ -111,6 +111,17 @@ result<sink_state> look_at_sink(const config& from, const sink_config& one) {
     one.to);
 }
 
+/// Whatever is removed must be what nobody else needs: a log that counts as the floor has what sinks still lack.
+std::string advice(const config& from, const position& lacked) {
+  auto text = "what it held at " + to_string(lacked);
+  if (from.stream.log && from.stream.log->floors == lane_floors::log)
+    return text;
+  text += "; or no " + in_quotes((from.state / "position.json").native());
+  if (from.stream.log)
+    text += " and no " + in_quotes(from.stream.log->path.native());
+  return text + ", so that everything is read again";
+}
+
 std::optional<config_error> check_sink(const config& from, std::size_t index, const std::optional<position>& confirmed) {
   const auto& one = from.sinks[index];
   const auto looked = look_at_sink(from, one);
@@ -124,9 +135,14 @@ std::optional<config_error> check_sink(const config& from, std::size_t index, co
   return config_error{from.where(key), key,
     fmt::format("{} holds {}, less than was confirmed to the source, and the rest will not come again", described_sink(one),
       held ? "everything up to " + to_string(*held) : "nothing"),
-    fmt::format("what it held at {}; or no {}, so that everything is read again", to_string(*confirmed),
-      in_quotes((from.state / "position.json").native())
-        + (from.stream.log ? " and no " + in_quotes(from.stream.log->path.native()) : std::string{}))};
+    advice(from, *confirmed)};
+}
+
+/// What a sink will not get any more: up to where its lane begins, or where it has none, what was confirmed.
+std::optional<position> gone_for(
+  const durable::seen& stream, const std::string& sink, const std::optional<position>& confirmed) {
+  const auto lane = std::ranges::find(stream.lanes, lane_id{sink}, &durable::opened_lane::id);
+  return lane == stream.lanes.end() ? confirmed : lane->floor;
 }
 
 } // namespace
@@ -191,15 +207,17 @@ config_errors check_source(const config& from) {
 config_errors check_endpoints(const config& from, const std::optional<position>& confirmed) {
   auto errors = check_source(from);
   auto shared = compare_files(from);
-  if (from.stream.log && std::ranges::find(shared, "stream.log.path", &config_error::key) == shared.end())
-    if (const auto checked = check_stream_log(from, confirmed); !checked)
-      errors.push_back(stream_error(from, checked.error()));
-  // A log that counts as the floor has what a sink still lacks.
-  const auto& lacked = from.stream.log && from.stream.log->floors == lane_floors::log ? std::nullopt : confirmed;
+  std::optional<durable::seen> stream = durable::seen{};
+  if (from.stream.log && std::ranges::find(shared, "stream.log.path", &config_error::key) == shared.end()) {
+    auto looked = look_at_stream_log(from, confirmed);
+    if (!looked)
+      errors.push_back(stream_error(from, looked.error()));
+    stream = looked ? std::optional{std::move(looked).value()} : std::nullopt;
+  }
   for (std::size_t index = 0; index < from.sinks.size(); ++index) {
     if (std::ranges::find(shared, path_of_sink(index) + ".path", &config_error::key) != shared.end())
       continue; // whatever that file is, it is not this sink's
-    if (auto wrong = check_sink(from, index, lacked))
+    if (auto wrong = check_sink(from, index, stream ? gone_for(*stream, from.sinks[index].name, confirmed) : std::nullopt))
       errors.push_back(std::move(*wrong));
   }
   std::ranges::move(shared, std::back_inserter(errors));

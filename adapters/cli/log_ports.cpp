@@ -9,6 +9,7 @@
 #include <weir/sqlite_log.hpp>
 #endif
 
+#include <boost/outcome/try.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
@@ -23,7 +24,7 @@ enum class opening { to_read, to_write, to_look };
 #if WEIR_HAS_SQLITE
 log_opener opener_of(const std::filesystem::path& path, opening how) {
   using ways = sqlite::log_options::opening;
-  const auto way = how == opening::to_look   ? ways::look_only
+  const auto way = how == opening::to_look   ? ways::look_first
                    : how == opening::to_read ? ways::must_exist
                                              : ways::create_if_missing;
   return [path, way] { return sqlite::open_log({.path = path, .how = way}); };
@@ -65,7 +66,7 @@ auto run_alone(F function, Args... args) {
 
 result<std::unique_ptr<source>> make_log_source(const log_source_config& log, const std::string& pipeline) {
   return std::unique_ptr<source>{std::make_unique<log_source>(log_source_options{opener_of(log.path, opening::to_read),
-    log.topic, log.consumer.empty() ? pipeline : log.consumer, log.follow, log.format, log.collection})};
+    log.topic, log.consumer.empty() ? pipeline : log.consumer, log.follow, log.format, log.collection, log.on_bad})};
 }
 
 std::unique_ptr<sink> make_log_sink(const log_sink_config& log, const std::string& pipeline) {
@@ -98,12 +99,23 @@ durable::options options_of_stream(const config& from, const std::optional<posit
   return wanted;
 }
 
-result<void> check_stream_log(const config& from, const std::optional<position>& confirmed) {
+error behind_confirmed(const config& from, const position& confirmed, const std::optional<position>& stored) {
+  const auto held = stored ? "everything up to " + to_string(*stored) : std::string{"nothing"};
+  return error{errc::corrupt,
+    "the stream's log holds " + held + ", less than was confirmed to the source, " + to_string(confirmed)
+      + "; put back a newer one, or begin anew without it",
+    {{"log", from.stream.log->path.native()}}};
+}
+
+result<durable::seen> look_at_stream_log(const config& from, const std::optional<position>& confirmed) {
   auto opened = opener_of(from.stream.log->path, opening::to_look)();
   if (!opened && !log_rules::is_nothing_yet(opened.error()))
     return std::move(opened).error();
   auto log = opened ? std::move(opened).value() : nullptr;
-  return run_alone(durable::check, std::move(log), options_of_stream(from, confirmed));
+  BOOST_OUTCOME_TRY(auto seen, run_alone(durable::look, std::move(log), options_of_stream(from, confirmed)));
+  if (lacks(seen.resume, confirmed))
+    return behind_confirmed(from, *confirmed, seen.resume);
+  return seen;
 }
 
 result<void> check_log_source(const log_source_config& log) {

@@ -23,8 +23,11 @@ result<std::shared_ptr<log_store>> open_stream_log(const durable_config& durable
 /// The pipeline's stream in it.
 durable::options options_of_stream(const config& from, const std::optional<position>& confirmed);
 
-/// Whether that stream would open. Blocks; changes nothing.
-result<void> check_stream_log(const config& from, const std::optional<position>& confirmed);
+/// Why it can't be the one of which that position was confirmed to the source.
+error behind_confirmed(const config& from, const position& confirmed, const std::optional<position>& stored);
+
+/// What is there. Fails where it would not open. Blocks; changes nothing.
+result<durable::seen> look_at_stream_log(const config& from, const std::optional<position>& confirmed);
 
 /// Whether it would open. Blocks; changes nothing.
 result<void> check_log_source(const log_source_config& log);

@@ -158,11 +158,8 @@ private:
   result<opened_lanes> open_durable(caf::actor_system& system, const config& read, const std::optional<position>& confirmed) {
     BOOST_OUTCOME_TRY(auto log, open_stream_log(*read.stream.log));
     BOOST_OUTCOME_TRY(auto opened, durable::open(system, std::move(log), options_of_stream(read, confirmed)));
-    if (confirmed && !(opened.resume && covers(*opened.resume, *confirmed)))
-      return error{errc::corrupt,
-        "the stream's log holds less than was confirmed to the source; put back a newer one, or begin anew without it",
-        {{"log", read.stream.log->path.native()}, {"confirmed", to_string(*confirmed)},
-          {"stored", opened.resume ? to_string(*opened.resume) : "nothing"}}};
+    if (lacks(opened.resume, confirmed))
+      return behind_confirmed(read, *confirmed, opened.resume);
     opened_lanes made{opened.stream, opened.resume};
     for (const auto& lane : opened.lanes) {
       if (!lane.is_asked_for) {
@@ -174,11 +171,11 @@ private:
       made.floors[lane.id.sink] = lane.floor;
       if (!lane.has_expired)
         continue;
-      // What it lacks is gone: it begins anew behind everything that is stored, and its sink has to fill up.
-      log_.warning(fmt::format("what the lane {} lacks is gone from the stream's log; it begins anew", to_string(lane.id)));
+      // The source brings again what was not confirmed to it; what was, and is gone, its sink has to fill up.
+      log_.warning(fmt::format("what the lane {} lacks is gone from the stream's log; it begins anew behind {}",
+        to_string(lane.id), lane.floor ? to_string(*lane.floor) : "nothing"));
       BOOST_OUTCOME_TRY(opened.stream.retire_lane(lane.id));
-      BOOST_OUTCOME_TRY(opened.stream.add_lane(lane.id, opened.resume));
-      made.floors[lane.id.sink] = opened.resume;
+      BOOST_OUTCOME_TRY(opened.stream.add_lane(lane.id, lane.floor));
     }
     return made;
   }

@@ -46,6 +46,21 @@ std::optional<error> find_fault(const options& wanted) {
   return std::nullopt;
 }
 
+/// What the lanes are, to whoever opens or looks, and where the source goes on.
+void describe(const std::vector<std::shared_ptr<detail::registered_lane>>& lanes, const options& wanted, seen& made) {
+  const std::set<lane_id> named{wanted.lanes.begin(), wanted.lanes.end()};
+  std::vector<stored_lane> stored;
+  for (const auto& lane : lanes) {
+    const auto& floor = lane->kept.floor;
+    const bool is_asked_for = named.contains(lane->id);
+    made.lanes.push_back({lane->id, lane->has_expired ? begin_anew_behind(floor.confirmable, wanted.floor) : floor.reached,
+      is_asked_for, lane->has_expired});
+    if (is_asked_for)
+      stored.push_back({lane->ending, floor.confirmable, lane->has_expired});
+  }
+  made.resume = resume_behind(stored, wanted.floor);
+}
+
 result<opened> start(
   caf::actor_system& system, const actor_ref& actor, const detail::stream_log_opening& there, options wanted) {
   const auto link =
@@ -55,17 +70,11 @@ result<opened> start(
     system, detail::stream_settings{lane_policy{wanted.bound, wanted.max_attempts, wanted.dead_letters}, wanted.log.budget,
               std::move(wanted.collections), wanted.wiring ? std::move(wanted.wiring) : std::make_shared<shared_wiring>(),
               std::make_unique<const detail::stream_log>(link, floors), there.waiting});
-  const std::set<lane_id> named{wanted.lanes.begin(), wanted.lanes.end()};
-  std::vector<stored_lane> stored;
+  opened made{{}, stream{state}};
+  describe(there.lanes, wanted, made);
   for (const auto& lane : there.lanes)
-    if (named.contains(lane->id))
-      stored.push_back({lane->ending, lane->has_expired});
-  opened made{.stream = stream{state}, .resume = resume_behind(stored)};
-  for (const auto& lane : there.lanes) {
-    made.lanes.push_back({lane->id, lane->kept.floor.reached, named.contains(lane->id), lane->has_expired});
     if (auto added = state->add_registered(lane, made.resume); !added)
       return std::move(added).error();
-  }
   return made;
 }
 
@@ -99,17 +108,26 @@ task<result<opened>> open_in(self me, caf::actor_system* system, std::shared_ptr
   co_return made;
 }
 
-task<result<void>> check(self me, std::shared_ptr<log_store> log, options wanted) {
+task<result<seen>> look(self me, std::shared_ptr<log_store> log, options wanted) {
   const auto fault = find_fault(wanted);
   if (fault) {
-    result<void> refused = *fault;
+    result<seen> refused = *fault;
     co_return refused;
   }
-  if (!log)
-    co_return success();
-  auto looking = detail::look_at_stream(me, std::move(log), std::move(wanted.log));
-  auto looked = co_await std::move(looking);
-  co_return looked;
+  seen made;
+  std::vector<std::shared_ptr<detail::registered_lane>> lanes;
+  if (log) {
+    auto looking = detail::look_at_stream(me, std::move(log), wanted.log, {wanted.lanes, wanted.floor});
+    auto looked = co_await std::move(looking);
+    if (!looked) {
+      result<seen> failed = std::move(looked).error();
+      co_return failed;
+    }
+    lanes = std::move(looked).value();
+  }
+  describe(lanes, wanted, made);
+  result<seen> done = std::move(made);
+  co_return done;
 }
 
 result<opened> open(caf::actor_system& system, std::shared_ptr<log_store> log, options wanted) {

@@ -38,23 +38,29 @@ inline bool lacks(const std::optional<position>& holds, const std::optional<posi
 /// What a log has stored for one lane of a stream.
 struct stored_lane {
   std::optional<position> ending = {}; ///< the last position that ends a transaction
-  bool has_expired = false;            ///< it begins anew behind whatever the source goes on behind
+  std::optional<position> floor = {};  ///< the last one that is acknowledged, with everything before it
+  bool has_expired = false;            ///< something behind its floor is gone from the log
 };
 
-/// Where the source of a stream goes on: behind the last transaction that every lane has whole. Absent: from the beginning.
-inline std::optional<position> resume_behind(const std::vector<stored_lane>& lanes) noexcept {
+/// Where a lane begins anew whose items are gone: behind what it has acknowledged, for the source has the rest, unless more
+/// than that was confirmed to it. Then the lane lacks what lies between.
+inline std::optional<position> begin_anew_behind(
+  const std::optional<position>& floor, const std::optional<position>& confirmed) noexcept {
+  return lacks(floor, confirmed) ? confirmed : floor;
+}
+
+/// Where the source of a stream goes on: behind the last transaction that every lane has whole, or does not need any more.
+/// Absent: from the beginning.
+inline std::optional<position> resume_behind(
+  const std::vector<stored_lane>& lanes, const std::optional<position>& confirmed) noexcept {
   std::optional<position> least;
-  std::optional<position> of_expired;
   bool is_first = true;
   for (const auto& one : lanes) {
-    if (one.has_expired) {
-      if (lacks(of_expired, one.ending))
-        of_expired = one.ending;
-    } else if (std::exchange(is_first, false) || lacks(one.ending, least)) {
-      least = one.ending;
-    }
+    const auto has = one.has_expired ? begin_anew_behind(one.floor, confirmed) : one.ending;
+    if (std::exchange(is_first, false) || lacks(has, least))
+      least = has;
   }
-  return is_first ? of_expired : least;
+  return is_first ? confirmed : least;
 }
 
 /// Whether a lane has `at` from before it was opened: its source goes on behind `resume`, and may cut what follows into other

@@ -144,6 +144,12 @@ TEST_CASE("nobody else writes into a stream's topic") {
   const auto append = here.start({"log", "append", "lanes.db", "--topic", "p"});
   CHECK(append->wait() != exited(0));
   CHECK(says(*append, "a stream is kept in the topic, which nobody else may write into (code=wrong_owner, topic=p)"));
+  const auto request = here.start({"log", "append", "lanes.db", "--topic", "p.requests"});
+  CHECK(request->wait() != exited(0));
+  CHECK(says(*request, "a stream is kept in the topic, which nobody else may write into (code=wrong_owner, topic=p.requests)"));
+  here.configure(
+    pipeline("[[sink]]\nname = \"x\"\ntype = \"log\"\npath = \"lanes.db\"\ntopic = \"p.requests\"\n", "q", "q-state"));
+  CHECK(here.run()->wait() == exited(2));
   here.configure(pipeline(durable + audit));
   CHECK(here.run()->wait() == exited(0));
   // Nor is the topic that the stream itself has beside it anybody's stream.
@@ -179,6 +185,53 @@ TEST_CASE("check tells what run would trip over, and leaves no trace") {
   line.in = file_descriptor{};
   CHECK(here.start({"log", "append", "lanes.db", "--topic", "lines"}, {.input = line.out.number()})->wait() == exited(0));
   refused(R"(path = "lanes.db", topic = "lines")", "stream.log.");
+}
+
+TEST_CASE("the floor may change from the log to the sinks: what they lack is in the log") {
+  constexpr int changes = 20'000;
+  const pipeline_fixture here;
+  here.put_changes(changes);
+  const auto with_floor = [&](const std::string& floor) {
+    here.configure(pipeline(durable + "floor = \"" + floor + "\"\nitems = 4\n" + audit + screen));
+  };
+  with_floor("log");
+  {
+    const unread_pipe standing;
+    const auto run = here.run({.output = standing.in.number()});
+    REQUIRE(comes_true([&] { return content_of(here / "state/position.json").find("\"seq\":20000") != std::string::npos; }));
+    run->send(SIGKILL);
+    CHECK(run->wait() == killed(SIGKILL));
+  }
+  with_floor("sink");
+  CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+  unread_pipe reading;
+  const auto run = here.run({.output = reading.in.number()});
+  const auto lines = reading.lines();
+  CHECK_MESSAGE(run->wait() == exited(0), run->errors());
+  CHECK(lines >= changes - 8192);
+  CHECK(here.lines_in("audit.jsonl") == changes);
+}
+
+TEST_CASE("a log's entry that is no change ends a pipeline, unless it may be set aside") {
+  const pipeline_fixture here;
+  CHECK(here.start({"log", "create", "lines.db"})->wait() == exited(0));
+  unread_pipe line;
+  REQUIRE(::write(line.in.number(), "a line\n", 7) == 7);
+  line.in = file_descriptor{};
+  CHECK(here.start({"log", "append", "lines.db"}, {.input = line.out.number()})->wait() == exited(0));
+  const auto reading = [&](const std::string& policy) {
+    here.configure("name = \"p\"\nstate = \"state\"\n[source]\ntype = \"log\"\npath = \"lines.db\"\n" + policy + audit);
+    return here.run();
+  };
+  const auto stopped = reading("");
+  CHECK(stopped->wait() == exited(1));
+  CHECK(says(*stopped, "the entry is no change"));
+  const auto useless = reading("format = \"entries\"\non_bad_record = \"stop\"\n");
+  CHECK(useless->wait() == exited(2));
+  CHECK(says(*useless, "source.on_bad_record: has no effect"));
+  const auto aside = reading("on_bad_record = \"dead-letter\"\n");
+  CHECK(aside->wait() == exited(0));
+  CHECK(says(*aside, "dead letter"));
 }
 
 TEST_CASE("a link to where the log is to be is as good as a path") {
@@ -234,8 +287,8 @@ TEST_CASE("an entry that was given up is lost to the lane that did not have it, 
   }
   damage_entry(here / "lanes.db", "\"n\":49000}");
   const auto damaged = here.run();
-  CHECK(damaged->wait() == exited(1));
-  CHECK(says(*damaged, "code=corrupt_entry"));
+  CHECK(damaged->wait() == exited(2));
+  CHECK(says(*damaged, "stream.log.path: the entry is not what was appended"));
   CHECK(here.start({"log", "repair", "lanes.db"})->wait() == exited(0));
   const auto without = here.run();
   CHECK(without->wait() == exited(1));
@@ -270,9 +323,9 @@ TEST_CASE("a log that lacks what was confirmed is refused: it is an older one") 
     std::filesystem::remove(here / ("lanes.db" + std::string{suffix}));
   std::filesystem::rename(here / "older.db", here / "lanes.db");
   const auto run = here.run();
-  CHECK(run->wait() == exited(1));
-  CHECK(says(*run, "the stream's log holds less than was confirmed to the source"));
-  CHECK(says(*run, "confirmed=1:20, stored=1:10"));
+  CHECK(run->wait() == exited(2));
+  CHECK(
+    says(*run, "stream.log.path: the stream's log holds everything up to 1:10, less than was confirmed to the source, 1:20; "));
   CHECK(here.lines_in("audit.jsonl") == 20);
   // Without one the lanes begin anew, behind what was confirmed.
   std::filesystem::remove(here / "lanes.db");
@@ -293,10 +346,45 @@ TEST_CASE("a sink that lags more than the log retains loses its place, and says 
     run->send(SIGKILL);
     run->wait();
   }
-  const auto next = here.run();
+  here.configure(pipeline(durable + "items = 4\n" + audit + screen)); // with room for everything that comes again
+  CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+  unread_pipe reading;
+  const auto next = here.run({.output = reading.in.number()});
+  const auto lines = reading.lines();
   CHECK_MESSAGE(next->wait() == exited(0), next->errors());
-  CHECK(says(*next, "what the lane screen lacks is gone from the stream's log; it begins anew"));
+  CHECK(says(*next, "what the lane screen lacks is gone from the stream's log; it begins anew behind "));
+  CHECK(lines >= changes - 8192); // from the source, to which it was not confirmed
   CHECK(here.lines_in("audit.jsonl") == changes);
+}
+
+TEST_CASE("a stream whose lanes have all lost their place goes on behind what was confirmed") {
+  constexpr int changes = 60'000;
+  for (const auto* floor : {"log", "sink"}) {
+    CAPTURE(floor);
+    const pipeline_fixture here;
+    here.put_changes(changes);
+    const auto retaining = [&](const std::string& limit) {
+      here.configure(pipeline(durable + limit + "items = 4\nfloor = \"" + floor + "\"\n" + screen));
+    };
+    retaining("retain_bytes = \"1MiB\"\n");
+    {
+      const unread_pipe standing;
+      const auto run = here.run({.output = standing.in.number()});
+      REQUIRE(comes_true([&] { return says(*run, "the source has ended"); }));
+      run->send(SIGKILL);
+      run->wait();
+    }
+    retaining("");
+    CHECK(here.start({"check", "pipeline.toml"})->wait() == exited(0));
+    unread_pipe reading;
+    const auto next = here.run({.output = reading.in.number()});
+    const auto lines = reading.lines();
+    CHECK_MESSAGE(next->wait() == exited(0), next->errors());
+    CHECK(says(*next, "it begins anew behind "));
+    CHECK(says(*next, "confirmed=1:60000"));
+    if (std::string_view{floor} == "sink")
+      CHECK(lines >= changes - 8192);
+  }
 }
 
 } // namespace

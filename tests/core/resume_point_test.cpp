@@ -48,15 +48,29 @@ TEST_SUITE("resume point") {
     CHECK(lacks(part, position_at(1, 2)));
   }
 
-  TEST_CASE("a stream's source goes on behind what every lane has whole; lanes that begin anew don't hold it back") {
+  TEST_CASE("a stream's source goes on behind what every lane has whole, or has acknowledged where the rest is gone") {
     using lanes = std::vector<weir::stored_lane>;
     const auto at = [](std::uint64_t seq) { return std::optional{position_at(1, seq)}; };
-    CHECK_FALSE(weir::resume_behind({}).has_value());
-    CHECK(weir::resume_behind(lanes{{at(7)}, {at(5)}, {at(9)}}) == at(5));
-    CHECK_FALSE(weir::resume_behind(lanes{{at(7)}, {std::nullopt}}).has_value());
-    CHECK_FALSE(weir::resume_behind(lanes{{std::nullopt}, {at(7)}}).has_value());
-    CHECK(weir::resume_behind(lanes{{at(3), true}, {at(7)}, {std::nullopt, true}}) == at(7));
-    CHECK(weir::resume_behind(lanes{{at(3), true}, {at(4), true}, {std::nullopt, true}}) == at(4));
+    const auto behind = [](const lanes& all, std::optional<position> confirmed = {}) {
+      return weir::resume_behind(all, confirmed);
+    };
+    CHECK_FALSE(behind({}).has_value());
+    CHECK(behind({}, at(3)) == at(3));
+    CHECK(behind({{at(7)}, {at(5)}, {at(9)}}) == at(5));
+    CHECK_FALSE(behind({{at(7)}, {std::nullopt}}).has_value());
+    CHECK_FALSE(behind({{std::nullopt}, {at(7)}}).has_value());
+    // The source has what was not confirmed to it, and reads it again for a lane whose items are gone.
+    CHECK(behind({{at(9), at(3), true}, {at(7)}}, at(2)) == at(3));
+    CHECK(behind({{at(9), at(3), true}, {at(2)}}, at(2)) == at(2));
+    CHECK_FALSE(behind({{at(9), std::nullopt, true}, {at(7)}}).has_value());
+    // What was confirmed it won't read again: that is lost to the lane.
+    CHECK(behind({{at(9), at(3), true}, {at(7)}}, at(5)) == at(5));
+    CHECK(behind({{at(9), at(3), true}, {at(9), at(4), true}}, at(6)) == at(6));
+    CHECK(behind({{at(9), at(3), true}, {at(9), at(4), true}}) == at(3));
+    CHECK(weir::begin_anew_behind(at(3), at(5)) == at(5));
+    CHECK(weir::begin_anew_behind(at(5), at(3)) == at(5));
+    CHECK(weir::begin_anew_behind(std::nullopt, at(3)) == at(3));
+    CHECK_FALSE(weir::begin_anew_behind(std::nullopt, std::nullopt).has_value());
   }
 
   TEST_CASE("a lane has from before what lies behind the source's place and is covered by its last item, whole") {

@@ -56,6 +56,10 @@ task<result<std::shared_ptr<log_topic>>> find_stream_topic(self me, std::shared_
 /// Fences whoever had the topic open before, and finds out how far each lane is.
 task<result<std::shared_ptr<opened_topic>>> open_stream_topic(self me, std::shared_ptr<log_topic> topic, wanted_lanes wanted);
 
+/// The lanes that opening the stream would find, without a trace; none where it would be new.
+task<result<std::vector<std::shared_ptr<registered_lane>>>> look_at_stream(
+  self me, std::shared_ptr<log_store> log, durable_settings how, wanted_lanes wanted);
+
 /// A lane of the stream, as the stream hands it to the log actor.
 struct kept_lane {
   lane_id id;

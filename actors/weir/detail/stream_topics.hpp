@@ -21,7 +21,8 @@ std::optional<lane_id> lane_of(const std::string& consumer);
 /// Why no stream can be kept in a topic of that name, beside the one with its requests; absent where it can.
 std::optional<error> find_topic_fault(const std::string& topic);
 
-/// Fails with wrong_owner where a stream is kept in the topic: whoever else writes into it destroys that.
+/// Fails with wrong_owner where a stream is kept in the topic, or what its sinks ask for: whoever else writes into it destroys
+/// that.
 task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic);
 
 /// Why no log can keep a lane of that name; absent where it can.
@@ -56,8 +57,5 @@ task<result<opened_requests>> read_requests(self me, std::shared_ptr<log_topic> 
 
 /// Why the stream is not that owner's to open; absent where it is.
 std::optional<error> find_owner_fault(const opened_requests& there, const durable_settings& how);
-
-/// Whether a stream can be opened there, as far as can be told without a trace.
-task<result<void>> look_at_stream(self me, std::shared_ptr<log_store> log, durable_settings how);
 
 } // namespace weir::detail

@@ -23,7 +23,7 @@ namespace weir::durable {
 
 struct options {
   std::vector<lane_id> lanes = {};
-  std::optional<position> floor = {};             ///< of those that are new: what their sinks are known to hold
+  std::optional<position> floor = {};             ///< what was confirmed to the source: lanes that are new begin behind it
   lane_bound bound = {};                          ///< of each lane: items and bytes read and not yet acknowledged
   std::vector<std::string> collections = {};      ///< for refusing requests; empty: any
   std::optional<std::uint32_t> max_attempts = {}; ///< returns before an item is a dead letter; absent: never
@@ -32,21 +32,26 @@ struct options {
   std::shared_ptr<shared_wiring> wiring = {}; ///< shared by streams that feed each other; absent: the stream's own
 };
 
-/// A lane of a stream that was opened.
+/// A lane of the stream.
 struct opened_lane {
   lane_id id;
   std::optional<position> floor = {}; ///< what it won't bring again
   bool is_asked_for = true; ///< false: it was there, and the options don't name it; its items are kept until it is retired
-  bool has_expired = false; ///< it lacks something that is gone: retire it, and add it again with a backfill
+  bool has_expired = false; ///< something behind its floor is gone: retire it, and add it again with that floor
 };
 
-struct opened {
-  weir::stream stream;
+/// What is there.
+struct seen {
   std::vector<opened_lane> lanes = {};
 
-  /// The last position that ends a transaction and is stored for every lane of the options: the source goes on behind it.
-  /// Absent: nothing is.
+  /// The last position that ends a transaction and is stored for every lane of the options, or acknowledged by one that has
+  /// expired: the source goes on behind it. Not below the options' floor: what an expired lane lacks up to there is gone for
+  /// good, and its sink needs a backfill. Absent: there is none.
   std::optional<position> resume = {};
+};
+
+struct opened : seen {
+  weir::stream stream;
 };
 
 /// Opens the stream in that log and starts its actors in that system, which must outlive the stream; whoever had it open is
@@ -58,8 +63,8 @@ result<opened> open(caf::actor_system& system, std::shared_ptr<log_store> log, o
 /// The same for a coroutine. Cancellation point.
 task<result<opened>> open_in(self me, caf::actor_system* system, std::shared_ptr<log_store> log, options wanted);
 
-/// Whether such a stream can be opened in that log, as far as can be told without a trace: fails as `open` would, of what
-/// others may do meanwhile apart. Null: there is no log yet. Cancellation point.
-task<result<void>> check(self me, std::shared_ptr<log_store> log, options wanted);
+/// What `open` would find, without a trace; fails as that would, but for what can be told by writing alone. A null log: there
+/// is none yet. Cancellation point.
+task<result<seen>> look(self me, std::shared_ptr<log_store> log, options wanted);
 
 } // namespace weir::durable
