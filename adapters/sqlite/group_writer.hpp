@@ -57,9 +57,9 @@ private:
 class group_writer {
 public:
   /// Both are connections to the same file.
-  group_writer(log_file in, database for_checkpoints)
+  group_writer(log_file in, database for_checkpoints, std::chrono::milliseconds busy_timeout)
     : file_{std::move(in)},
-      wal_{std::move(for_checkpoints), file_.connection},
+      wal_{std::move(for_checkpoints), file_.connection, busy_timeout},
       thread_{"weir.log.write"} {}
   group_writer(const group_writer&) = delete;
   group_writer& operator=(const group_writer&) = delete;

@@ -74,6 +74,10 @@ std::optional<file_stamp> stamp_of(const std::filesystem::path& path) {
 
 } // namespace
 
+bool looks(sqlite::log_options::opening how) noexcept {
+  return how == sqlite::log_options::opening::look_only || how == sqlite::log_options::opening::look_first;
+}
+
 bool is_outdated(const log_file& looked_at) {
   struct stat log{};
   return looked_at.connection.is_frozen()
@@ -103,9 +107,10 @@ result<log_file> open_file(const settings& how) {
   using opening = sqlite::log_options::opening;
   log_file opened{{}, how.path, 0, {}};
   const auto may_create = how.how == opening::create_if_missing || how.how == opening::must_be_new;
-  const auto access = how.how == opening::look_only ? database::access::read
-                      : may_create                  ? database::access::read_write
-                                                    : database::access::change;
+  const auto access = how.how == opening::look_only    ? database::access::read
+                      : how.how == opening::look_first ? database::access::look
+                      : may_create                     ? database::access::read_write
+                                                       : database::access::change;
   opened.stamp = stamp_of(how.path); // before: what is written meanwhile is noticed
   auto connection = database::open(how.path, access, how.vfs);
   if (!connection && connection.error() == errc::corrupt && connection.error().fact_of("sqlite").empty())
@@ -150,7 +155,7 @@ result<void> log_core::watch(open_topic& awaited) {
   const std::lock_guard lock{mutex_};
   if (!watch_) {
     auto existing = how_;
-    if (existing.how != sqlite::log_options::opening::look_only)
+    if (!looks(existing.how))
       existing.how = sqlite::log_options::opening::must_exist;
     BOOST_OUTCOME_TRY(looked_at_, open_file(existing));
     watch_ = std::make_unique<log_watch>(how_.path, [this] { return look(); });

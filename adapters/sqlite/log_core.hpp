@@ -33,6 +33,9 @@ struct settings {
   const char* vfs;
 };
 
+/// Whether it is opened to be looked at, and not written.
+bool looks(sqlite::log_options::opening how) noexcept;
+
 result<settings> resolve(const sqlite::log_options& wanted);
 
 /// A connection to the log, checked, and set up to be used.

@@ -142,6 +142,10 @@ result<std::uint64_t> check_tables(database& in, const std::filesystem::path& pa
     BOOST_OUTCOME_TRY(check_table(in, path, name, text));
   }
   BOOST_OUTCOME_TRY(check_table(in, path, "weir_dedupe_number", dedupe_index));
+  BOOST_OUTCOME_TRY(const auto trigger,
+    in.look_up("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND substr(lower(tbl_name), 1, 5) = 'weir_' LIMIT 1"));
+  if (trigger)
+    return not_a_log(path, "somebody has put the trigger " + as_identifier(*trigger) + " on its tables");
   BOOST_OUTCOME_TRY(auto row, in.prepare("SELECT store, created, \"check\" FROM weir_log WHERE one = 1"));
   BOOST_OUTCOME_TRY(const auto has_row, row.step());
   if (!has_row || row.number(2) != row_check{}.add(row.number(0)).add(row.number(1)).value())

@@ -435,12 +435,12 @@ result<std::vector<std::pair<std::string, std::string>>> resolved(const log_opti
 result<std::shared_ptr<log_store>> open_log(log_options wanted) {
   BOOST_OUTCOME_TRY(auto how, resolve(wanted));
   std::unique_ptr<group_writer> writer;
-  if (how.how != log_options::opening::look_only) {
+  if (!looks(how.how)) {
     BOOST_OUTCOME_TRY(auto file, open_file(how));
     if (how.how == log_options::opening::must_be_new)
       how.how = log_options::opening::must_exist;
     BOOST_OUTCOME_TRY(auto for_checkpoints, open_file(how));
-    writer = std::make_unique<group_writer>(std::move(file), std::move(for_checkpoints.connection));
+    writer = std::make_unique<group_writer>(std::move(file), std::move(for_checkpoints.connection), how.busy_timeout);
   }
   std::vector<log_file> readers;
   for (std::size_t one = 0; one < how.readers; ++one) {

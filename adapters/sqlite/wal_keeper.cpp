@@ -14,10 +14,14 @@ namespace {
 /// log that begins anew is written over, which syncs in two thirds of the time that a growing one takes.
 constexpr std::uint64_t pages_between_checkpoints = 512;
 constexpr std::uint64_t pages_before_waiting = 1024;
+constexpr int milliseconds_for_readers = 50;
 
 } // namespace
 
-wal_keeper::wal_keeper(database own, database& writer) : own_{std::move(own)}, writer_{writer} {
+wal_keeper::wal_keeper(database own, database& writer, std::chrono::milliseconds busy_timeout)
+  : own_{std::move(own)},
+    writer_{writer},
+    busy_milliseconds_{static_cast<int>(busy_timeout.count())} {
   gather_log_writes(writer_);
   sqlite3_wal_autocheckpoint(own_.handle(), 0);
   // In the place of the automatic checkpoint, which would run on the writer's connection.
@@ -52,10 +56,13 @@ void wal_keeper::after_commit() {
     changed_.notify_one();
   }
   if (pages_ >= pages_at_wait_ + pages_before_waiting) {
-    const auto code = sqlite3_wal_checkpoint_v2(writer_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-    pages_at_wait_ = pages_; // a reader may have been in the way: then again when it has grown as much
-    if (code == SQLITE_BUSY)
-      pages_at_wait_ -= pages_before_waiting - pages_between_checkpoints; // the other one is at it
+    // Readers come and go, and one that is there when the next begins would let the log grow for ever: they are waited for.
+    sqlite3_busy_timeout(writer_.handle(), milliseconds_for_readers);
+    const auto code = sqlite3_wal_checkpoint_v2(writer_.handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    sqlite3_busy_timeout(writer_.handle(), busy_milliseconds_);
+    pages_at_wait_ = pages_;
+    if (code != SQLITE_OK) // somebody else reads or writes for longer: again when it has grown a little more
+      pages_at_wait_ -= pages_before_waiting - pages_between_checkpoints;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "database.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -14,8 +15,9 @@ namespace weir::sqlite_log {
 /// to wait for a moment.
 class wal_keeper {
 public:
-  /// `writer` commits the log's transactions; its own checkpoints end here. The keeper must live no longer than it.
-  wal_keeper(database own, database& writer);
+  /// `writer` commits the log's transactions, and waits for so long where others write; its own checkpoints end here. The
+  /// keeper must live no longer than it.
+  wal_keeper(database own, database& writer, std::chrono::milliseconds busy_timeout);
   ~wal_keeper();
   wal_keeper(const wal_keeper&) = delete;
   wal_keeper& operator=(const wal_keeper&) = delete;
@@ -28,6 +30,7 @@ private:
 
   database own_;
   database& writer_;
+  int busy_milliseconds_;
   std::uint64_t pages_ = 0;               // that the write-ahead log holds, as of the last commit
   std::uint64_t pages_at_checkpoint_ = 0; // as of the last checkpoint that was begun
   std::uint64_t pages_at_wait_ = 0;       // as of the last time that the writer waited

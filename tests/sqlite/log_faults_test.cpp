@@ -93,6 +93,7 @@ void check(log_opener& opener, const told& said, const std::filesystem::path& pa
   }
   CHECK((said.revision == 0 || found.checkpoints.size() == 1));
   std::map<std::pair<std::uint32_t, std::int64_t>, std::string> there;
+  std::set<std::string> payloads;
   for (std::uint32_t shard = 0; shard < script_shards; ++shard) {
     CHECK_FALSE(found.ends[shard]);
     CHECK(found.bounds[shard].earliest > said.trimmed[shard]);
@@ -103,6 +104,7 @@ void check(log_opener& opener, const told& said, const std::filesystem::path& pa
       std::size_t index = 0;
       REQUIRE(std::sscanf(one.payload.c_str(), "%lu/%zu:", &number, &index) == 2);
       CHECK(one.payload == script_payload(number, index));
+      CHECK(payloads.insert(one.payload).second); // once
       there[{shard, one.offset}] = one.payload;
     }
   }
@@ -158,8 +160,8 @@ TEST_CASE("every write and sync of a log fails once: nothing is lost, nothing is
 }
 
 TEST_CASE("from some write on, nothing can be written any more: nothing that was stored is lost") {
-  check_every_point("fail", 2, 5);
-  check_every_point("full", 4, 5);
+  check_every_point("fail", 1, 1);
+  check_every_point("full", 1, 1);
 }
 
 TEST_CASE("a consumer that is killed 200 times has each effect exactly once") {

@@ -32,7 +32,8 @@ struct log_options {
     create_if_missing,
     must_exist,
     must_be_new,
-    look_only, ///< reads, and leaves no trace: whatever would write is refused with read_only
+    look_only,  ///< reads, and leaves no trace: whatever would write is refused with read_only
+    look_first, ///< the same before it is to be written: fails also where that could not be
   };
   opening how = opening::create_if_missing;
 
