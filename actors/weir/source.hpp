@@ -26,6 +26,12 @@ struct bad_record {
   std::string bytes; ///< the record as it came, cut to 4 KiB
 };
 
+/// What becomes of an input record that can't be read.
+enum class bad_record_policy {
+  stop,        ///< read() fails with bad_record, after everything before it was returned
+  dead_letter, ///< it is set aside, and the next one follows
+};
+
 /// What one read brought: a live batch, and the records that the source could not read on the way to it. `live.at` stands
 /// behind all of both.
 struct reading {

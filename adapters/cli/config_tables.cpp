@@ -65,7 +65,7 @@ jsonl_source_options read_jsonl_source(table_reader& reader, const std::filesyst
   if (!reader.is("path", "-"))
     jsonl.path = read_path(reader, "path", expected_path, directory).value_or("");
   if (reader.choice("on_bad_record", policies) == "dead-letter")
-    jsonl.on_bad = bad_line_policy::dead_letter;
+    jsonl.on_bad = bad_record_policy::dead_letter;
   if (const auto given = reader.choice("on_restart", pipe_policies)) {
     if (*given == "new-epoch")
       jsonl.on_restart = pipe_restart::new_epoch;
@@ -106,6 +106,13 @@ log_source_config read_log_source(table_reader& reader, const std::filesystem::p
       reader.fail("collection", "has no effect where entries are changes, which name their collections",
         "format = \"entries\" in the same table, or no collection");
     log.collection = std::move(*given);
+  }
+  if (const auto given = reader.choice("on_bad_record", policies)) {
+    if (log.format == log_format::entries)
+      reader.fail("on_bad_record", "has no effect where every entry is taken as it is",
+        "format = \"changes\" in the same table, or no on_bad_record");
+    else if (*given == "dead-letter")
+      log.on_bad = bad_record_policy::dead_letter;
   }
   return log;
 }

@@ -48,7 +48,7 @@ exit_code execute(std::vector<std::string> given) {
 
 int main(int count, char** values) {
   reserve_standard_streams();
-  ignore_broken_pipes();
+  let_writes_fail();
   try {
     return number_of(execute({values + 1, values + count}));
   } catch (const std::exception& failure) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +16,9 @@ namespace weir::cli {
 namespace {
 
 constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP};
+
+/// Some programs that end others signal the process, and then the group that it is in: that is one signal.
+constexpr std::chrono::milliseconds same_signal{100};
 
 bool is_ignored(int number) noexcept {
   struct sigaction now{};
@@ -52,13 +56,24 @@ signal_watch::~signal_watch() {
 void signal_watch::watch() {
   ::pthread_setname_np(::pthread_self(), "weir-signals");
   std::array waited{pollfd{signals_.number(), POLLIN, 0}, pollfd{ending_.number(), POLLIN, 0}};
+  int first = 0;
+  std::chrono::steady_clock::time_point first_came;
   for (int count = 0;;) {
     if (::poll(waited.data(), waited.size(), -1) < 0)
       continue; // EINTR is all that there is
     if (waited[0].revents != 0) {
       signalfd_siginfo came{};
-      if (::read(signals_.number(), &came, sizeof came) == static_cast<ssize_t>(sizeof came))
-        on_signal_(static_cast<int>(came.ssi_signo), ++count);
+      if (::read(signals_.number(), &came, sizeof came) != static_cast<ssize_t>(sizeof came))
+        continue;
+      const auto number = static_cast<int>(came.ssi_signo);
+      const auto now = std::chrono::steady_clock::now();
+      if (count == 1 && number == first && now - first_came < same_signal)
+        continue;
+      if (count == 0) {
+        first = number;
+        first_came = now;
+      }
+      on_signal_(number, ++count);
     } else if (waited[1].revents != 0) {
       return;
     }
@@ -74,10 +89,11 @@ const char* name_of_signal(int number) noexcept {
   }
 }
 
-void ignore_broken_pipes() noexcept {
+void let_writes_fail() noexcept {
   struct sigaction ignored{};
   ignored.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignored, nullptr);
+  ::sigaction(SIGXFSZ, &ignored, nullptr);
 }
 
 } // namespace weir::cli

@@ -227,7 +227,7 @@ void jsonl_feed::take(const line_buffer::line& line, gathering& into) {
 
 void jsonl_feed::set_aside(const line_buffer::line& line, gathering& into, error fault) {
   auto reason = std::move(fault).with("path", options_.path.string());
-  if (options_.on_bad == bad_line_policy::stop) {
+  if (options_.on_bad == bad_record_policy::stop) {
     failure_ = std::move(reason);
     return;
   }

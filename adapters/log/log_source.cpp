@@ -24,6 +24,7 @@ struct log_source::state {
   std::optional<checkpointer> keeper;
   std::uint64_t epoch = 1;
   std::optional<position> epoch_to_begin;
+  std::optional<error> failure; // of what follows everything that was returned
 
   log_stamp stamp_at(const chain_digest& digest) const noexcept {
     const auto& known = topic->description();
@@ -154,6 +155,10 @@ task<result<void>> log_source::open(self me, resume_point from) {
 task<result<std::optional<reading>>> log_source::read(self me, read_limit limit) {
   auto& in = *state_->in;
   result<std::optional<reading>> brought = std::optional<reading>{};
+  if (state_->failure) {
+    brought = *state_->failure;
+    co_return brought;
+  }
   if (state_->epoch_to_begin) {
     const auto at = *std::exchange(state_->epoch_to_begin, std::nullopt);
     reading empty;
@@ -201,12 +206,20 @@ task<result<std::optional<reading>>> log_source::read(self me, read_limit limit)
     const auto at = state_->place(one.entry.offset, one.entry.digest, one.entry.time);
     std::optional<error> fault;
     auto change = change_of(one.entry, options_, fault);
+    if (fault && options_.on_bad == bad_record_policy::stop) {
+      state_->failure = std::move(fault);
+      break;
+    }
     if (fault)
       gathered.bad.push_back({std::move(*fault), one.entry.payload.substr(0, longest_excerpt)});
     parts.push_back({at, changes.size(), change ? 1U : 0U, 0});
     if (change)
       changes.push_back(std::move(*change));
     gathered.live.at = at;
+  }
+  if (parts.empty()) {
+    brought = *state_->failure;
+    co_return brought;
   }
   gathered.live.changes = changes.size() + gathered.bad.size();
   gathered.live.envelopes = make_block(std::move(changes), std::move(parts));

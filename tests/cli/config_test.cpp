@@ -108,7 +108,7 @@ TEST_CASE("every key is read") {
   const auto& jsonl = std::get<jsonl_source_options>(one.source.from);
   CHECK(jsonl.path == "/etc/weir/in/changes.jsonl");
   CHECK(jsonl.follow);
-  CHECK(jsonl.on_bad == bad_line_policy::dead_letter);
+  CHECK(jsonl.on_bad == bad_record_policy::dead_letter);
   CHECK(jsonl.on_restart == pipe_restart::skip_confirmed);
   CHECK(jsonl.max_line == 1'048'576);
   CHECK(one.source.max_changes == 100);

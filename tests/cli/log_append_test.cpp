@@ -270,12 +270,24 @@ TEST_CASE("when nobody reads the offsets any more, append ends quietly, and what
   CHECK(here.done({"read", "a.db"}) == "one\ntwo\n");
 }
 
+TEST_CASE("a file that may not grow is a full disk, and what is stored is said") {
+  const log_fixture here;
+  here.done({"create", "a.db"});
+  const auto cut =
+    here.shell("ulimit -f 400; for line in $(seq 2000); do printf '%0999d\\n' $line; done | weir log append a.db");
+  CHECK(cut.end == exited(1));
+  CHECK_MESSAGE(cut.errors.find("were not stored, because: ") != std::string::npos, cut.errors);
+  CHECK(cut.errors.find("code=storage_full") != std::string::npos);
+  CHECK(here.shell("weir log verify a.db").end == exited(0));
+}
+
 TEST_CASE("offsets that can't be written end append with 1, and no line is lost") {
   const log_fixture here;
   here.done({"create", "a.db"});
   const auto full = here.shell("echo one | weir log append a.db --offsets >/dev/full");
   CHECK(full.end == exited(1));
-  CHECK(full.errors == "weir: can't write to standard output: No space left on device\n");
+  CHECK(full.errors.starts_with(
+    "weir: can't write to standard output: No space left on device\nweir log append: stored 1 entry, cursor "));
   CHECK(here.done({"read", "a.db"}) == "one\n");
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 using namespace adapter_tests;
-using weir::bad_line_policy;
+using weir::bad_record_policy;
 using weir::errc;
 using weir::jsonl_feed;
 using weir::jsonl_source_options;
@@ -194,7 +194,7 @@ TEST_CASE("a bad line is set aside, and the position goes on behind it") {
   const auto path = scratch / "changes.jsonl";
   const auto huge = std::string(10'000, 'x');
   write_file(path, "bad\n" + line("a") + huge + "\n" + line("b") + "[");
-  jsonl_feed feed{{.path = path, .on_bad = bad_line_policy::dead_letter}};
+  jsonl_feed feed{{.path = path, .on_bad = bad_record_policy::dead_letter}};
   REQUIRE(feed.open({}));
   const auto turn = feed.next({}, no_patience);
   REQUIRE(turn);
@@ -213,7 +213,7 @@ TEST_CASE("a bad line is set aside, and the position goes on behind it") {
   for (int number = 0; number < 100; ++number)
     bad_lines += "bad\n";
   write_file(path, bad_lines);
-  jsonl_feed again{{.path = path, .on_bad = bad_line_policy::dead_letter}};
+  jsonl_feed again{{.path = path, .on_bad = bad_record_policy::dead_letter}};
   REQUIRE(again.open({}));
   CHECK(again.next({.changes = 10}, no_patience).value().brought->bad.size() == 10);
   CHECK(read_all(again).bad.size() == 90);
@@ -224,13 +224,13 @@ TEST_CASE("a line that is too long is bad, and is never held as a whole") {
   const auto path = scratch / "changes.jsonl";
   const auto long_line = line("long", "\"" + std::string(3'000'000, 'x') + "\"");
   write_file(path, line("a") + long_line + line("b"));
-  const auto all = read_file_from({.path = path, .on_bad = bad_line_policy::dead_letter, .max_line = 1000});
+  const auto all = read_file_from({.path = path, .on_bad = bad_record_policy::dead_letter, .max_line = 1000});
   CHECK(all.keys == strings{"1:1 a", "1:3 b"});
   CHECK(all.bad == strings{"2@" + std::to_string(line("a").size())});
   // The limit is inclusive.
   const auto size = line("a").size() - 1;
-  CHECK(read_file_from({.path = path, .on_bad = bad_line_policy::dead_letter, .max_line = size}).keys.size() == 2);
-  CHECK(read_file_from({.path = path, .on_bad = bad_line_policy::dead_letter, .max_line = size - 1}).keys.empty());
+  CHECK(read_file_from({.path = path, .on_bad = bad_record_policy::dead_letter, .max_line = size}).keys.size() == 2);
+  CHECK(read_file_from({.path = path, .on_bad = bad_record_policy::dead_letter, .max_line = size - 1}).keys.empty());
   CHECK(jsonl_feed{{.path = path, .max_line = 0}}.open({}).error() == errc::invalid_argument);
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("a restart from any line goes on behind it, whatever the batches") {
       if (random.chance(50))
         content += line("last").substr(0, line("last").size() - 1);
       write_file(path, content);
-      const jsonl_source_options options{.path = path, .on_bad = bad_line_policy::dead_letter};
+      const jsonl_source_options options{.path = path, .on_bad = bad_record_policy::dead_letter};
       const auto whole = read_file_from(options);
       account pieces;
       while (!pieces.has_ended) {
@@ -492,7 +492,7 @@ TEST_CASE("a pipe with confirmed lines: refused, new, or skipped") {
   const auto run = [&](std::string_view bytes, pipe_restart on_restart, std::optional<weir::position> confirmed,
                      std::optional<weir::position> held = {}) {
     pipe_pair input;
-    jsonl_feed feed{{.path = "-", .on_bad = bad_line_policy::dead_letter, .on_restart = on_restart}, input.reader()};
+    jsonl_feed feed{{.path = "-", .on_bad = bad_record_policy::dead_letter, .on_restart = on_restart}, input.reader()};
     account all;
     if (auto opened = feed.open({confirmed, held}); !opened) {
       all.failure = opened.error();

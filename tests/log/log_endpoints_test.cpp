@@ -295,10 +295,14 @@ TEST_CASE("log source: in another log it opens an epoch and reads all of it") {
   CHECK(keys(shorter.value()) == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("log source: an entry that is no change is set aside") {
+TEST_CASE("log source: an entry that is no change ends it, after everything before it, or is set aside") {
   bench in;
   in.append({{.payload = line("a"), .shard = 0}, {.payload = "hello", .shard = 0}, {.payload = line("b"), .shard = 0}});
-  const auto all = read(in, {});
+  const auto stopped = read(in, {});
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error() == errc::bad_record);
+  CHECK(stopped.error().fact_of("offset") == "1");
+  const auto all = read(in, {.on_bad = weir::bad_record_policy::dead_letter});
   REQUIRE(all);
   CHECK(keys(all.value()) == std::vector<std::string>{"a", "b"});
   std::vector<weir::bad_record> bad;

@@ -54,12 +54,6 @@ private:
 /// Whether the sink would open, and what it would say; changes nothing. Blocks.
 result<sink_state> check(const jsonl_sink_options& options);
 
-/// What the source does with a line that it can't read.
-enum class bad_line_policy {
-  stop,        ///< read() fails with bad_record, after all lines before it were returned
-  dead_letter, ///< it is set aside in reading::bad, and the position goes on behind it
-};
-
 /// What standard input (or any pipe) stands for when the pipeline has confirmed lines of an earlier one: it can't be rewound.
 enum class pipe_restart {
   refuse,         ///< open() fails with unsupported: it can't be known
@@ -86,7 +80,7 @@ enum class pipe_restart {
 struct jsonl_source_options {
   std::filesystem::path path = "-"; ///< "-" is standard input
   bool follow = false;
-  bad_line_policy on_bad = bad_line_policy::stop;
+  bad_record_policy on_bad = bad_record_policy::stop;
   pipe_restart on_restart = pipe_restart::refuse;
   std::size_t max_line = 16U << 20U; ///< bytes; a longer line is a bad one, and is never held in memory as a whole
 };
@@ -100,7 +94,7 @@ public:
   /// was made by another source), unsupported (see pipe_restart).
   task<result<void>> open(self me, resume_point from) override;
 
-  /// Fails with bad_record under bad_line_policy::stop, source_failed where skip_confirmed finds other lines than it should,
+  /// Fails with bad_record under bad_record_policy::stop, source_failed where skip_confirmed finds other lines than it should,
   /// io_failed, and cancelled when the coroutine is asked to stop.
   task<result<std::optional<reading>>> read(self me, read_limit limit) override;
 

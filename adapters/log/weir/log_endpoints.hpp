@@ -34,7 +34,8 @@ struct log_source_options {
   std::string consumer = {};  ///< whose checkpoint is kept in the log; trimming honours it
   bool follow = false;        ///< waits for more at the head; otherwise the source ends there
   log_format format = log_format::changes;
-  std::string collection = "entries"; ///< of log_format::entries
+  std::string collection = "entries";                 ///< of log_format::entries
+  bad_record_policy on_bad = bad_record_policy::stop; ///< of an entry that is no change
 };
 
 /// A topic of a log as a source, read through a changefeed.
@@ -44,8 +45,8 @@ struct log_source_options {
 /// to the feed and committed as the consumer's checkpoint: another pipeline of the same consumer fails the older one
 /// (checkpoint_conflict).
 ///
-/// An entry that is no change is set aside (bad_record). A cursor that expired ends the source with cursor_expired: its entries
-/// were trimmed by force, and are not skipped in silence.
+/// An entry that is no change ends the source, or is set aside (bad_record). A cursor that expired ends the source with
+/// cursor_expired: its entries were trimmed by force, and are not skipped in silence.
 class log_source final : public source {
 public:
   explicit log_source(log_source_options options);

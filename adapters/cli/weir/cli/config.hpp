@@ -30,6 +30,7 @@ struct log_source_config {
   bool follow = false;
   log_format format = log_format::changes;
   std::string collection = "entries"; ///< of log_format::entries
+  bad_record_policy on_bad = bad_record_policy::stop;
 };
 
 /// A topic of a log in a SQLite file, to be written.

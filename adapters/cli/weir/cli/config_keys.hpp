@@ -36,6 +36,7 @@ inline constexpr std::array config_keys{
   config_key{"source", "log", "consumer"},
   config_key{"source", "log", "format"},
   config_key{"source", "log", "collection"},
+  config_key{"source", "log", "on_bad_record"},
   config_key{"stream", "", "type"},
   config_key{"stream", "", "items"},
   config_key{"stream", "", "bytes"},

@@ -16,6 +16,7 @@ namespace weir::cli {
 class signal_watch {
 public:
   /// `on_signal` is called on the watch's thread, with the signal's number and how many have come so far, this one included.
+  /// The first one's repetition within a tenth of a second does not count.
   explicit signal_watch(std::function<void(int number, int count)> on_signal);
   ~signal_watch();
   signal_watch(const signal_watch&) = delete;
@@ -35,7 +36,8 @@ private:
 /// "SIGINT", "SIGTERM", "SIGHUP".
 const char* name_of_signal(int number) noexcept;
 
-/// Lets a write to a closed pipe fail with an error, instead of ending the process.
-void ignore_broken_pipes() noexcept;
+/// Lets a write to a closed pipe, or beyond the size that files may have here, fail with an error, instead of ending the
+/// process.
+void let_writes_fail() noexcept;
 
 } // namespace weir::cli
