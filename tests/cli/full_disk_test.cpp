@@ -33,6 +33,7 @@ public:
   bool resize(const char* size) const {
     return ::mount("tmpfs", directory_.c_str(), "tmpfs", MS_REMOUNT, (std::string{"size="} + size).c_str()) == 0;
   }
+  bool make_read_only() const { return ::mount("tmpfs", directory_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
   void fill() const {
     const file_descriptor file{::open((directory_ / "filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
     const std::string page(4096, 'x');
@@ -94,6 +95,33 @@ TEST_CASE("a stream's log on a disk that is full is waited for, and nothing is l
   REQUIRE(disk.resize("64m"));
   CHECK_MESSAGE(run->wait() == exited(0), run->errors());
   CHECK(here.lines_in("out") == 20'000);
+}
+
+TEST_CASE("check tells that a log can't be written to, as run would") {
+  const pipeline_fixture here;
+  const small_disk disk{here / "disk", "1m"};
+  if (skipped(disk, "check tells that a log can't be written to, as run would"))
+    return;
+  here.put_changes(10);
+  const std::string begin = "name = \"p\"\nstate = \"state\"\n";
+  const std::string changes = "[source]\ntype = \"jsonl\"\npath = \"changes.jsonl\"\n";
+  const std::string sink = "[[sink]]\nname = \"s\"\ntype = \"jsonl\"\npath = \"out\"\n";
+  CHECK(here.start({"log", "create", "disk/there.db"})->wait() == exited(0));
+  REQUIRE(disk.make_read_only());
+  for (const auto* name : {"there", "new"}) {
+    const auto path = "path = \"disk/" + std::string{name} + ".db\"";
+    const auto refused = [&](const std::string& rest, std::string_view key) {
+      CAPTURE(rest);
+      here.configure(begin + rest);
+      const auto told = here.start({"check", "pipeline.toml"});
+      CHECK(told->wait() == exited(2));
+      CHECK_MESSAGE(told->errors().find(key) != std::string::npos, told->errors());
+      CHECK(here.run()->wait() == exited(2));
+    };
+    refused(changes + "[stream]\ntype = \"durable\"\nlog = {type = \"sqlite\", " + path + "}\n" + sink, "stream.log.path: ");
+    refused(changes + "[[sink]]\nname = \"s\"\ntype = \"log\"\n" + path + "\n", "sink[0].path: ");
+    refused("[source]\ntype = \"log\"\n" + path + "\n" + sink, "source.path: ");
+  }
 }
 
 TEST_CASE("a source that fails ends the run, however long a sink would still wait for its next try") {

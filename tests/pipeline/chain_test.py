@@ -1,7 +1,9 @@
 """Two processes that chain through a log, and a third behind another log, with nothing between them but files: all are killed over and
 over while they run. In the end table and audit file are what Git says, each change once and in order.
 
-usage: chain_test.py WEIR MAKE_HISTORY
+usage: chain_test.py WEIR MAKE_HISTORY [--durable]
+
+With --durable the streams of all three are kept in one log.
 """
 import os
 import pathlib
@@ -78,7 +80,8 @@ def main():
 
         def write_configurations(follow):
             for name, text in (("first", FIRST), ("second", SECOND), ("third", THIRD)):
-                (directory / f"{name}.toml").write_text(text.replace("{follow}", str(follow).lower()))
+                whole = text.replace("{follow}", str(follow).lower()) + programs.stream_table(sys.argv)
+                (directory / f"{name}.toml").write_text(whole)
 
         def command(name):
             return [weir, "run", "--quiet", str(directory / f"{name}.toml")]

@@ -2,6 +2,7 @@
 
 usage: crash_test.py WEIR MAKE_HISTORY [--durable]
 """
+import json
 import os
 import pathlib
 import random
@@ -40,6 +41,18 @@ def run_and_kill(weir, config, audit, all_changes, chance):
     return code == -signal.SIGKILL and (not audit.exists() or audit.read_bytes().count(b'"op":') < all_changes)
 
 
+def check_confirmed(place):
+    """Nothing is confirmed to the source that the audit file does not have."""
+    if not (place / "state/position.json").exists():
+        return
+    confirmed = json.loads((place / "state/position.json").read_text())["state"].get("confirmed")
+    # The last line may be cut: then what stands before it is what there is.
+    lines = (place / "audit.jsonl").read_bytes().split(b"\n")[:-1] if (place / "audit.jsonl").exists() else []
+    held = max(((line["epoch"], line["seq"]) for line in map(json.loads, lines[-1:])), default=(0, 0))
+    if confirmed and (confirmed["epoch"], confirmed["seq"]) > held:
+        raise faulty(f"confirmed {confirmed}, and the audit file ends at {held}")
+
+
 def run_to_the_end(weir, config, repository, expected):
     subprocess.run([weir, "run", "--quiet", str(config)], check=True)
     table = programs.differences(programs.tree_of(repository), programs.table_of(config.parent / "files.db"))
@@ -65,12 +78,15 @@ def main():
             rounds += 1
             place = pathlib.Path(directory) / f"round-{rounds}"
             place.mkdir()
-            stream = programs.stream_table(sys.argv, floor=chance.choice(["sink", "log"]))
+            floor = chance.choice(["sink", "log"])
+            stream = programs.stream_table(sys.argv, floor=floor)
             config = programs.configuration(place, repository, max_changes=chance.choice([1, 7, 64, 512]), stream=stream)
             try:
                 before = kills
                 while kills < KILLS and run_and_kill(weir, config, place / "audit.jsonl", len(expected), chance):
                     kills += 1
+                    if not stream or floor == "sink":
+                        check_confirmed(place)
                 run_to_the_end(weir, config, repository, expected)
             except faulty as fault:
                 sys.exit(f"round {rounds}, after kill {kills}: {fault}")
