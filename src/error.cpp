@@ -70,6 +70,11 @@ std::string_view name_of(errc code) noexcept {
   case errc::stale_epoch: return "stale_epoch";
   case errc::ack_beyond_delivered: return "ack_beyond_delivered";
   case errc::oversize: return "oversize";
+  case errc::bad_topic: return "bad_topic";
+  case errc::too_large: return "too_large";
+  case errc::bus_full: return "bus_full";
+  case errc::outcome_unknown: return "outcome_unknown";
+  case errc::evicted: return "evicted";
   }
   return "unknown";
 }
@@ -85,7 +90,8 @@ bool is_passing(errc code) noexcept {
   case errc::io_failed:
   case errc::in_use:
   case errc::read_only:
-  case errc::disconnected: return true;
+  case errc::disconnected:
+  case errc::bus_full: return true;
   default: return false;
   }
 }

@@ -1,8 +1,7 @@
 #include <weir/topic_name.hpp>
-#include <weir/utf8.hpp>
 
-#include "excerpt.hpp"
 #include "hex_text.hpp"
+#include "name_rule.hpp"
 
 namespace weir {
 
@@ -16,26 +15,10 @@ constexpr bool is_plain(char one) noexcept {
   return (one >= 'a' && one <= 'z') || (one >= '0' && one <= '9');
 }
 
-error refused(std::string_view sentence, std::string_view name, std::size_t at) {
-  return error{errc::invalid_argument, std::string{sentence}, {{"topic", detail::excerpt(name)}, {"at", std::to_string(at)}}};
-}
-
 } // namespace
 
 result<void> check_topic_name(std::string_view name) {
-  if (name.empty())
-    return refused("a topic's name is not empty", name, 0);
-  if (name.size() > max_topic_name)
-    return refused("a topic's name has at most 249 bytes", name, max_topic_name);
-  for (std::size_t at = 0; at < name.size();) {
-    if (name[at] == '\0')
-      return refused("a topic's name has no NUL in it", name, at);
-    const auto length = utf8_length(name.substr(at));
-    if (length == 0)
-      return refused("a topic's name is well-formed UTF-8", name, at);
-    at += length;
-  }
-  return success();
+  return detail::check_name(name, max_topic_name, errc::invalid_argument, "a topic's name");
 }
 
 std::string encode_topic_name(std::string_view name) {

@@ -87,6 +87,13 @@ enum class errc : int {
   stale_epoch = 107,          ///< a cursor of another epoch of the topic
   ack_beyond_delivered = 108, ///< acknowledges what was never delivered
   oversize = 109,             ///< one entry is larger than the feed may ever hold
+
+  // A bus.
+  bad_topic = 120,       ///< no topic's name: empty, too long, no UTF-8, or with NUL
+  too_large = 121,       ///< a hint with more bytes than a bus carries
+  bus_full = 122,        ///< what is on its way to the link is as much as may be; nothing was published
+  outcome_unknown = 123, ///< the connection died before it said whether that happened; it is not tried again
+  evicted = 124,         ///< the subscription's buffer was full, and its policy is to end then
 };
 
 /// Whether the same call may succeed later without anybody changing it: a passing state, or the world outside.

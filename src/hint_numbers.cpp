@@ -1,0 +1,33 @@
+#include <weir/hint_numbers.hpp>
+
+namespace weir {
+
+hint_place hint_numbers::next(std::string_view topic, std::int64_t now) {
+  if (const auto known = by_name_.find(topic); known != by_name_.end()) {
+    topics_.splice(topics_.end(), topics_, known->second);
+  } else {
+    topics_.push_back({std::string{topic}});
+    by_name_.emplace(topics_.back().name, std::prev(topics_.end()));
+  }
+  auto& state = topics_.back();
+  ++state.on_topic;
+  state.last = ++last_;
+  if (topics_.size() > most_) {
+    forgotten_ = topics_.front().last;
+    by_name_.erase(topics_.front().name);
+    topics_.pop_front();
+  }
+  return {publisher_, last_, state.on_topic, now};
+}
+
+bus_answer hint_numbers::since(std::uint64_t number) const {
+  bus_answer answer{.publisher = publisher_, .number = last_, .since = number, .has_forgotten = number < forgotten_};
+  auto first = topics_.end();
+  while (first != topics_.begin() && std::prev(first)->last > number)
+    --first;
+  for (; first != topics_.end(); ++first)
+    answer.topics.emplace_back(first->name, first->on_topic);
+  return answer;
+}
+
+} // namespace weir

@@ -1,0 +1,210 @@
+#include <weir/loss_tracker.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto time_between_asks = 1s;
+constexpr int beacons_until_gone = 2;
+
+} // namespace
+
+/// `before` is the number in front of what is heard: of a publisher that was never heard of, everything up to there is history.
+loss_tracker::publisher_state& loss_tracker::state_of(bus_id publisher, std::uint64_t before, time now) {
+  const auto [found, is_new] = publishers_.try_emplace(publisher);
+  auto& of = found->second;
+  if (is_new) {
+    of.last = before;
+    of.gap_at = link_gap_at_;
+    of.heard = now;
+    if (publishers_.size() > most_)
+      forget_another(publisher);
+  }
+  of.heard = now;
+  of.is_gone = false;
+  return of;
+}
+
+/// Everything up to `before` should have been heard by now.
+void loss_tracker::note_number(publisher_state& of, std::uint64_t before) {
+  if (before > of.last) {
+    if (!of.missing) {
+      of.missing = of.last;
+      of.cause = of.may_miss ? loss_cause::link_gap : loss_cause::publisher;
+    } else if (of.may_miss) {
+      of.cause = loss_cause::link_gap;
+    }
+    of.gap_at = ++events_;
+    of.last = before;
+    of.answered = 0;
+  }
+  of.may_miss = false;
+}
+
+/// What of a topic was not heard, where everything up to `on_topic` should have been.
+std::optional<lost> loss_tracker::missing_before(
+  topic_state& in, bus_id publisher, const publisher_state& of, std::uint64_t on_topic) const {
+  const auto cause = of.missing ? of.cause : loss_cause::publisher;
+  const auto known = in.last.find(publisher);
+  if (known == in.last.end()) {
+    // Nothing of it was heard since the subscription began; what there was before that is history, and nobody knows how much.
+    if (on_topic == 0 || of.gap_at <= in.subscribed_at)
+      return std::nullopt;
+    return lost{0, false, publisher, cause};
+  }
+  if (on_topic == known->second)
+    return std::nullopt;
+  if (on_topic < known->second) // the publisher has forgotten the topic meanwhile, and began to count anew
+    return lost{on_topic, false, publisher, cause};
+  return lost{on_topic - known->second, true, publisher, cause};
+}
+
+loss_tracker::heard loss_tracker::on_hint(std::string_view topic, const hint_place& at, time now) {
+  heard found;
+  auto& of = state_of(at.publisher, at.number - 1, now);
+  if (at.number <= of.last)
+    return found;
+  found.is_new = true;
+  note_number(of, at.number - 1);
+  of.last = at.number;
+  if (const auto in = topics_.find(topic); in != topics_.end()) {
+    if (const auto missing = missing_before(in->second, at.publisher, of, at.on_topic - 1))
+      found.before.push_back({in->first, *missing});
+    in->second.last.insert_or_assign(at.publisher, at.on_topic);
+  }
+  return found;
+}
+
+std::vector<finding> loss_tracker::on_undecodable(std::string_view topic, const hint_place& at, time now) {
+  auto [is_new, found] = on_hint(topic, at, now);
+  if (is_new && topics_.contains(topic))
+    found.push_back({std::string{topic}, lost{1, true, at.publisher, loss_cause::undecodable}});
+  return std::move(found);
+}
+
+std::vector<finding> loss_tracker::on_beacon(const bus_beacon& one, time now) {
+  auto& of = state_of(one.publisher, one.number, now);
+  note_number(of, one.number);
+  of.interval = one.interval;
+  return {};
+}
+
+std::vector<finding> loss_tracker::on_answer(const bus_answer& one, time now) {
+  std::vector<finding> found;
+  auto& of = state_of(one.publisher, one.number, now);
+  note_number(of, one.number);
+  for (const auto& [topic, on_topic] : one.topics) {
+    const auto in = topics_.find(topic);
+    if (in == topics_.end())
+      continue;
+    if (const auto missing = missing_before(in->second, one.publisher, of, on_topic))
+      found.push_back({topic, *missing});
+    in->second.last.insert_or_assign(one.publisher, on_topic);
+  }
+  if (!of.missing || one.since > *of.missing)
+    return found;
+  const std::pair answer{one.number, one.since};
+  if (one.part == 0)
+    of.answered = 1;
+  else
+    of.answered = one.part == of.answered && answer == of.answer ? of.answered + 1 : 0;
+  of.answer = answer;
+  if (of.answered < one.parts)
+    return found;
+  if (one.has_forgotten)
+    give_up(found, one.publisher, of);
+  of.missing.reset();
+  of.asked.reset();
+  of.answered = 0;
+  return found;
+}
+
+std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
+  std::vector<finding> found;
+  auto& of = state_of(one.publisher, one.number, now);
+  note_number(of, one.number);
+  if (of.missing) // there is nobody any more to ask
+    give_up(found, one.publisher, of);
+  tell_gone(found, one.publisher);
+  publishers_.erase(one.publisher);
+  for (auto& [topic, in] : topics_)
+    in.last.erase(one.publisher);
+  return found;
+}
+
+std::vector<finding> loss_tracker::on_link_up(time now) {
+  is_up_ = true;
+  link_gap_at_ = ++events_;
+  for (auto& [publisher, of] : publishers_) {
+    of.may_miss = true;
+    of.heard = now;
+    of.asked.reset();
+    of.answered = 0;
+  }
+  std::vector<finding> found;
+  for (const auto& [topic, in] : topics_)
+    found.push_back({topic, lost{0, false, {}, loss_cause::link_gap}});
+  return found;
+}
+
+std::vector<finding> loss_tracker::on_time(time now) {
+  std::vector<finding> found;
+  if (!is_up_)
+    return found;
+  for (auto& [publisher, of] : publishers_) {
+    if (of.is_gone || of.interval == 0ms || now - of.heard < beacons_until_gone * of.interval)
+      continue;
+    of.is_gone = true;
+    if (of.missing) {
+      give_up(found, publisher, of);
+      of.missing.reset();
+    }
+    tell_gone(found, publisher);
+  }
+  return found;
+}
+
+std::vector<std::pair<bus_id, std::uint64_t>> loss_tracker::take_asks(time now) {
+  std::vector<std::pair<bus_id, std::uint64_t>> asks;
+  if (!is_up_)
+    return asks;
+  for (auto& [publisher, of] : publishers_) {
+    if (!of.missing || of.is_gone || (of.asked && now - *of.asked < time_between_asks))
+      continue;
+    of.asked = now;
+    asks.emplace_back(publisher, *of.missing);
+  }
+  return asks;
+}
+
+/// Something is missing, and nobody will say on which topics.
+void loss_tracker::give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const {
+  for (const auto& [topic, in] : topics_)
+    into.push_back({topic, lost{0, false, publisher, of.cause}});
+}
+
+void loss_tracker::tell_gone(std::vector<finding>& into, bus_id publisher) const {
+  for (const auto& [topic, in] : topics_)
+    if (in.last.contains(publisher))
+      into.push_back({topic, gone{publisher}});
+}
+
+/// The one that was silent for longest.
+void loss_tracker::forget_another(bus_id kept) {
+  auto oldest = publishers_.end();
+  for (auto one = publishers_.begin(); one != publishers_.end(); ++one)
+    if (one->first != kept && (oldest == publishers_.end() || one->second.heard < oldest->second.heard))
+      oldest = one;
+  if (oldest == publishers_.end())
+    return;
+  for (auto& [topic, in] : topics_)
+    in.last.erase(oldest->first);
+  publishers_.erase(oldest);
+}
+
+} // namespace weir

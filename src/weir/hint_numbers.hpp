@@ -1,0 +1,44 @@
+#pragma once
+
+#include <weir/bus_text.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace weir {
+
+/// What a bus has published: gives each hint its numbers, and answers what has moved since. It knows up to `most` topics, and
+/// forgets of more those that have been silent for longest. Pure.
+class hint_numbers {
+public:
+  explicit hint_numbers(bus_id publisher, std::size_t most = 65536) : publisher_{publisher}, most_{most} {}
+
+  /// The place of the next hint on that topic.
+  hint_place next(std::string_view topic, std::int64_t now);
+
+  /// Every topic that moved behind that number, the one that is silent for longest first.
+  bus_answer since(std::uint64_t number) const;
+
+  bus_id publisher() const noexcept { return publisher_; }
+  std::uint64_t last() const noexcept { return last_; }
+
+private:
+  struct topic_state {
+    std::string name;
+    std::uint64_t on_topic = 0;
+    std::uint64_t last = 0; // its last hint's number
+  };
+
+  bus_id publisher_;
+  std::size_t most_;
+  std::uint64_t last_ = 0;
+  std::uint64_t forgotten_ = 0;   // the last number of the topics that were forgotten
+  std::list<topic_state> topics_; // by their last numbers
+  std::unordered_map<std::string_view, std::list<topic_state>::iterator> by_name_;
+};
+
+} // namespace weir

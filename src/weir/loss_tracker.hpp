@@ -1,0 +1,105 @@
+#pragma once
+
+#include <weir/bus_text.hpp>
+#include <weir/hint.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace weir {
+
+/// Something for the subscriptions of a topic, to be told before whatever is heard next.
+struct finding {
+  std::string topic;
+  std::variant<lost, gone> what;
+};
+
+/// Finds out what a bus does not hear of what others publish. It hears everything of everybody, in one order, as long as its
+/// link is up: a number that is too high is a gap. How many hints of a topic fell into it, the topic's next number says, or the
+/// publisher's answer. Knows the topics that are subscribed to, and up to `most` publishers. Pure: the time is the caller's.
+class loss_tracker {
+public:
+  using time = std::chrono::nanoseconds; ///< by a clock of the caller that never goes back
+
+  explicit loss_tracker(std::size_t most = 4096) : most_{most} {}
+
+  /// From now on hints of that topic count.
+  void subscribe(const std::string& topic) { topics_.try_emplace(topic, topic_state{.subscribed_at = events_}); }
+  void unsubscribe(const std::string& topic) { topics_.erase(topic); }
+
+  struct heard {
+    bool is_new = false; ///< otherwise it was heard before, and is not delivered
+    std::vector<finding> before = {};
+  };
+
+  heard on_hint(std::string_view topic, const hint_place& at, time now);
+
+  /// It was heard, and what is in it can't be understood: lost.
+  std::vector<finding> on_undecodable(std::string_view topic, const hint_place& at, time now);
+
+  std::vector<finding> on_beacon(const bus_beacon& one, time now);
+  std::vector<finding> on_answer(const bus_answer& one, time now);
+  std::vector<finding> on_leave(const bus_leave& one, time now);
+
+  /// The link was down, and is up again: whatever was published meanwhile was not heard.
+  std::vector<finding> on_link_up(time now);
+  void on_link_down() noexcept { is_up_ = false; }
+
+  /// What falls due: publishers that are silent, …
+  std::vector<finding> on_time(time now);
+
+  /// … and whom to ask, each at most once in a while: what has moved behind that number?
+  std::vector<std::pair<bus_id, std::uint64_t>> take_asks(time now);
+
+  std::size_t publishers() const noexcept { return publishers_.size(); }
+
+private:
+  struct publisher_state {
+    std::uint64_t last = 0;                    // heard of it
+    std::optional<std::uint64_t> missing = {}; // something behind that number was not heard, nobody knows on which topics
+    loss_cause cause = loss_cause::publisher;  // of what is missing
+    bool may_miss = false;                     // the link was down since it was heard
+    std::uint64_t gap_at = 0;                  // when its last gap was found, by events_
+    time heard = {};
+    std::chrono::milliseconds interval{}; // between its beacons; zero: none was heard
+    std::optional<time> asked = {};
+    std::uint32_t answered = 0;                          // parts that were heard, one after the other, of the answer with …
+    std::pair<std::uint64_t, std::uint64_t> answer = {}; // … that number and since
+    bool is_gone = false;
+  };
+
+  struct name_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
+  };
+
+  struct topic_state {
+    std::uint64_t subscribed_at = 0;           // by events_
+    std::map<bus_id, std::uint64_t> last = {}; // the last number on it that was heard, or told to be lost, of each publisher
+  };
+
+  publisher_state& state_of(bus_id publisher, std::uint64_t before, time now);
+  void note_number(publisher_state& of, std::uint64_t before);
+  std::optional<lost> missing_before(
+    topic_state& in, bus_id publisher, const publisher_state& of, std::uint64_t on_topic) const;
+  void give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const;
+  void tell_gone(std::vector<finding>& into, bus_id publisher) const;
+  void forget_another(bus_id kept);
+
+  std::size_t most_;
+  bool is_up_ = true;
+  std::uint64_t events_ = 0;
+  std::uint64_t link_gap_at_ = 0; // by events_
+  std::unordered_map<std::string, topic_state, name_hash, std::equal_to<>> topics_;
+  std::map<bus_id, publisher_state> publishers_;
+};
+
+} // namespace weir

@@ -1,0 +1,349 @@
+#include <weir/hint_numbers.hpp>
+#include <weir/loss_tracker.hpp>
+
+#include "seeds.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+using namespace std::chrono_literals;
+using weir::bus_id;
+using weir::finding;
+using weir::gone;
+using weir::loss_cause;
+using weir::loss_tracker;
+using weir::lost;
+
+namespace {
+
+constexpr loss_tracker::time start{};
+
+const bus_id p{7};
+
+weir::hint_place at(std::uint64_t number, std::uint64_t on_topic, bus_id by = p) {
+  return {by, number, on_topic, 0};
+}
+
+weir::bus_beacon beacon(std::uint64_t number, bus_id by = p) {
+  return {by, number, 5s, 0};
+}
+
+/// "t -2", "t -1+", "t gone"; with the cause behind it.
+std::string text(std::vector<finding> all) {
+  std::ranges::sort(all, {}, [](const finding& one) { return std::pair{one.what.index(), one.topic}; });
+  std::string out;
+  for (const auto& one : all) {
+    out += (out.empty() ? "" : ", ") + one.topic;
+    if (const auto* missing = std::get_if<lost>(&one.what))
+      out += " -" + std::to_string(missing->count) + (missing->is_exact ? " " : "+ ") + std::string{name_of(missing->cause)};
+    else
+      out += " gone";
+  }
+  return out;
+}
+
+loss_tracker listening(std::initializer_list<std::string> topics) {
+  loss_tracker made;
+  for (const auto& one : topics)
+    made.subscribe(one);
+  return made;
+}
+
+} // namespace
+
+TEST_CASE("loss tracker: what was there before is history") {
+  auto in = listening({"t"});
+  const auto first = in.on_hint("t", at(500, 20), start);
+  CHECK(first.is_new);
+  CHECK(first.before.empty());
+  CHECK(text(in.on_hint("t", at(501, 21), start).before).empty());
+  CHECK(!in.on_hint("t", at(501, 21), start).is_new); // heard before
+  CHECK(!in.on_hint("t", at(400, 1), start).is_new);
+  CHECK(in.take_asks(start).empty());
+}
+
+TEST_CASE("loss tracker: the next hint on a topic says how many are missing") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_hint("u", at(2, 1), start);
+  in.on_hint("other", at(3, 1), start);
+  CHECK(text(in.on_hint("t", at(7, 3), start).before) == "t -1 publisher");
+  CHECK(text(in.on_hint("u", at(8, 4), start).before) == "u -2 publisher");
+  CHECK(text(in.on_hint("t", at(9, 4), start).before).empty());
+}
+
+TEST_CASE("loss tracker: a topic that falls silent is asked for") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_hint("u", at(2, 1), start);
+  CHECK(in.on_beacon(beacon(2), start).empty());
+  CHECK(in.take_asks(start).empty());
+  in.on_beacon(beacon(5), start);
+  const auto asks = in.take_asks(start);
+  REQUIRE(asks.size() == 1);
+  CHECK(asks.front() == std::pair{p, std::uint64_t{2}});
+  CHECK(in.take_asks(start + 900ms).empty()); // not all the time
+  CHECK(in.take_asks(start + 1s).size() == 1);
+  // u moved by two, and another one of which nobody wants to know.
+  CHECK(
+    text(in.on_answer({.publisher = p, .number = 5, .since = 2, .topics = {{"u", 3}, {"x", 1}}}, start)) == "u -2 publisher");
+  CHECK(in.take_asks(start + 5s).empty());
+  CHECK(text(in.on_hint("u", at(6, 4), start).before).empty());
+}
+
+TEST_CASE("loss tracker: after the link was down everybody is told at once, and how many later") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_link_down();
+  const auto told = in.on_link_up(start);
+  CHECK(told.size() == 2);
+  for (const auto& one : told)
+    CHECK(std::get<lost>(one.what) == lost{0, false, {}, loss_cause::link_gap});
+  CHECK(text(in.on_hint("t", at(4, 3), start).before) == "t -1 link_gap");
+  // u was never heard of: nobody knows.
+  CHECK(
+    text(in.on_answer({.publisher = p, .number = 4, .since = 1, .topics = {{"t", 3}, {"u", 8}}}, start)) == "u -0+ link_gap");
+  CHECK(text(in.on_hint("u", at(5, 9), start).before).empty());
+}
+
+TEST_CASE("loss tracker: a link that was down while nobody said anything costs nothing") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_link_up(start);
+  in.on_beacon(beacon(1), start);
+  CHECK(in.take_asks(start).empty());
+  in.on_hint("other", at(3, 1), start); // and what is missing then is not the link's doing
+  CHECK(text(in.on_hint("t", at(4, 3), start).before) == "t -1 publisher");
+}
+
+TEST_CASE("loss tracker: an answer in parts counts when all were heard") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_hint("u", at(2, 1), start);
+  in.on_beacon(beacon(4), start);
+  const auto part = [&](std::uint32_t number) {
+    return in.on_answer(
+      {.publisher = p, .number = 4, .since = 2, .part = number, .parts = 2, .topics = {{number == 0 ? "t" : "u", 2}}}, start);
+  };
+  CHECK(text(part(1)) == "u -1 publisher");
+  CHECK(in.take_asks(start).size() == 1); // the first part was not heard
+  CHECK(text(part(0)) == "t -1 publisher");
+  CHECK(in.take_asks(start + 2s).size() == 1);
+  CHECK(in.on_answer({.publisher = p, .number = 5, .since = 2, .part = 1, .parts = 2}, start).empty()); // of another answer
+  CHECK(in.take_asks(start + 4s).size() == 1);
+  CHECK(part(0).empty());
+  CHECK(part(1).empty());
+  CHECK(in.take_asks(start + 6s).empty());
+}
+
+TEST_CASE("loss tracker: an answer to a later question is not the one that is waited for") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(9), start);
+  CHECK(in.on_answer({.publisher = p, .number = 9, .since = 5}, start).empty());
+  CHECK(in.take_asks(start).size() == 1);
+  CHECK(text(in.on_answer({.publisher = p, .number = 9, .since = 0, .topics = {{"t", 9}}}, start)) == "t -8 publisher");
+  CHECK(in.take_asks(start + 2s).empty());
+}
+
+TEST_CASE("loss tracker: who has forgotten says so, and so do we") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(9), start);
+  CHECK(text(in.on_answer({.publisher = p, .number = 9, .since = 1, .has_forgotten = true}, start)) == "t -0+ publisher");
+  CHECK(text(in.on_hint("t", at(10, 1), start).before) == "t -0+ publisher"); // it counts anew
+}
+
+TEST_CASE("loss tracker: what can't be understood is lost, where it is known on which topic") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  CHECK(text(in.on_undecodable("t", at(3, 3), start)) == "t -1 publisher, t -1 undecodable");
+  CHECK(in.on_undecodable("u", at(4, 1), start).empty());
+  CHECK(text(in.on_hint("t", at(5, 4), start).before).empty());
+}
+
+TEST_CASE("loss tracker: a bus that is closed, or silent for two beacons, is gone, once") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(1), start);
+  CHECK(in.on_time(start + 9999ms).empty());
+  CHECK(text(in.on_time(start + 10s)) == "t gone"); // of u it never said anything
+  CHECK(in.on_time(start + 20s).empty());
+  in.on_beacon(beacon(3), start + 30s); // it is back, and said something meanwhile
+  CHECK(in.take_asks(start + 30s).size() == 1);
+  CHECK(text(in.on_time(start + 40s)) == "t -0+ publisher, u -0+ publisher, t gone");
+  CHECK(text(in.on_leave({p, 5, 0}, start + 50s)) == "t -0+ publisher, u -0+ publisher, t gone");
+  CHECK(in.publishers() == 0);
+}
+
+TEST_CASE("loss tracker: nobody is gone because our own link is down") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(1), start);
+  in.on_link_down();
+  CHECK(in.on_time(start + 1h).empty());
+  in.on_link_up(start + 1h);
+  CHECK(in.on_time(start + 1h + 9s).empty());
+  CHECK(text(in.on_time(start + 1h + 10s)) == "t gone");
+}
+
+TEST_CASE("loss tracker: knows no more publishers than it may, and a new one is a new one") {
+  loss_tracker in{2};
+  in.subscribe("t");
+  in.on_hint("t", at(1, 1, {1}), start);
+  in.on_hint("t", at(1, 1, {2}), start + 1s);
+  in.on_hint("t", at(1, 1, {3}), start + 2s);
+  CHECK(in.publishers() == 2);
+  CHECK(text(in.on_hint("t", at(5, 5, {2}), start + 3s).before) == "t -3 publisher");
+}
+
+TEST_CASE("hint numbers: count all and each topic, answer what moved, and forget the topics that are silent for longest") {
+  weir::hint_numbers numbers{p, 3};
+  CHECK(numbers.next("a", 5).on_topic == 1);
+  CHECK(numbers.next("b", 5).number == 2);
+  const auto third = numbers.next("a", 6);
+  CHECK(third.number == 3);
+  CHECK(third.on_topic == 2);
+  CHECK(third.publisher == p);
+  CHECK(third.published_at == 6);
+  using topics = std::vector<std::pair<std::string, std::uint64_t>>;
+  CHECK(numbers.since(0).topics == topics{{"b", 1}, {"a", 2}});
+  CHECK(numbers.since(2).topics == topics{{"a", 2}});
+  CHECK(numbers.since(3).topics.empty());
+  CHECK(numbers.since(2).number == 3);
+  numbers.next("c", 7);
+  numbers.next("d", 8); // b goes
+  CHECK(numbers.since(0).topics == topics{{"a", 2}, {"c", 1}, {"d", 1}});
+  CHECK(numbers.since(1).has_forgotten);
+  CHECK(!numbers.since(2).has_forgotten);
+  CHECK(numbers.next("b", 9).on_topic == 1);
+}
+
+namespace {
+
+/// A publisher that numbers what it says, and a link that loses some of it, in one order for all.
+struct world {
+  explicit world(std::uint64_t seed) : random{seed} {
+    for (std::uint64_t number = 1; number <= 3; ++number)
+      publishers.emplace_back(bus_id{number});
+  }
+
+  void say(const weir::bus_text& one) {
+    if (!is_up || random.chance(lossy))
+      return;
+    if (const auto* said = std::get_if<weir::hint_text>(&one)) {
+      auto heard = in.on_hint(said->topic, said->at, now);
+      take(heard.before);
+      if (heard.is_new && subscribed.contains(said->topic))
+        ++received[said->topic];
+    } else if (const auto* mark = std::get_if<weir::bus_beacon>(&one)) {
+      take(in.on_beacon(*mark, now));
+    } else if (const auto* answer = std::get_if<weir::bus_answer>(&one)) {
+      take(in.on_answer(*answer, now));
+    }
+  }
+
+  void take(const std::vector<finding>& all) {
+    for (const auto& one : all)
+      if (const auto* missing = std::get_if<lost>(&one.what)) {
+        told[one.topic] += missing->count;
+        if (!missing->is_exact && missing->publisher)
+          vague[one.topic] = true;
+      }
+  }
+
+  void publish() {
+    auto& by = random.pick(publishers);
+    const auto topic = std::string(1, static_cast<char>('a' + random.below(4)));
+    if (subscribed.contains(topic))
+      ++sent[topic];
+    say(weir::hint_text{topic, by.next(topic, 0), {}, {}});
+  }
+
+  void beacons() {
+    for (const auto& by : publishers)
+      say(weir::bus_beacon{by.publisher(), by.last(), 5s, 0});
+  }
+
+  void answer() {
+    for (const auto& [whom, since] : in.take_asks(now))
+      for (const auto& by : publishers)
+        if (by.publisher() == whom)
+          say(by.since(since));
+  }
+
+  core_tests::random_source random;
+  loss_tracker in;
+  std::vector<weir::hint_numbers> publishers;
+  std::map<std::string, bool> subscribed;
+  std::map<std::string, std::uint64_t> sent;
+  std::map<std::string, std::uint64_t> received;
+  std::map<std::string, std::uint64_t> told;
+  std::map<std::string, bool> vague;
+  loss_tracker::time now{};
+  unsigned lossy = 0;
+  bool is_up = true;
+};
+
+} // namespace
+
+TEST_CASE("loss tracker: whatever is lost on the way, in the end sent = received + told, for each topic") {
+  std::uint64_t exact = 0;
+  for (const auto seed : core_tests::seeds(2'000)) {
+    CAPTURE(core_tests::replay(seed));
+    world all{seed};
+    for (auto left = all.random.below(20); left > 0; --left)
+      all.publish(); // history
+    all.beacons();   // everybody is known, as after a few seconds
+    constexpr std::array<unsigned, 3> lossy{0, 5, 40};
+    all.lossy = all.random.pick(lossy);
+    for (int step = 0; step < 150; ++step) {
+      all.now += 100ms;
+      const auto what = all.random.below(20);
+      if (what < 12) {
+        all.publish();
+      } else if (what == 12) {
+        const auto topic = std::string(1, static_cast<char>('a' + all.random.below(4)));
+        if (!all.subscribed[topic]) {
+          all.in.subscribe(topic);
+          all.subscribed[topic] = true;
+        }
+      } else if (what == 13 && all.is_up) {
+        all.in.on_link_down();
+        all.is_up = false;
+      } else if (what == 14 && !all.is_up) {
+        all.take(all.in.on_link_up(all.now));
+        all.is_up = true;
+      } else if (what == 15) {
+        all.beacons();
+      } else if (what == 16) {
+        all.answer();
+      }
+      std::erase_if(all.subscribed, [](const auto& one) { return !one.second; });
+    }
+    if (!all.is_up)
+      all.take(all.in.on_link_up(all.now));
+    all.is_up = true;
+    all.lossy = 0;
+    all.beacons();
+    all.now += 5s;
+    all.answer();
+    CHECK(all.in.take_asks(all.now + 5s).empty());
+    for (const auto& [topic, is_there] : all.subscribed) {
+      CAPTURE(topic);
+      if (all.vague[topic]) {
+        CHECK(all.sent[topic] >= all.received[topic] + all.told[topic]);
+      } else {
+        CHECK(all.sent[topic] == all.received[topic] + all.told[topic]);
+        ++exact;
+      }
+    }
+  }
+  CHECK(exact > 500); // mostly it is known exactly
+}
