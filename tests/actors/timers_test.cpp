@@ -56,7 +56,8 @@ TEST_SUITE("timers") {
       while (!actor.wait_for(0ms).has_value())
         REQUIRE(world.advance_to_next_timer());
       REQUIRE(woken->size() == wanted.size());
-      CHECK(std::ranges::is_sorted(*woken, {}, &wake_up::wanted));
+      const auto due = [](const wake_up& one) { return std::max(one.wanted, 1ms); }; // nothing at all is a tick, too
+      CHECK(std::ranges::is_sorted(*woken, {}, due));
       for (const auto& one : *woken) {
         CHECK(one.slept);
         CHECK(one.came >= one.wanted);
