@@ -145,9 +145,8 @@ result<void> stream_state::add(const lane_id& id, const beginning& where) {
   lane_directory::lane made;
   made.key = next_key_++;
   made.gauge = std::make_shared<lane_gauge>();
-  const auto is_stored = log && log->floors == lane_floors::log && known;
-  post(
-    watermark_.ref(), watermark_message{add_floor{made.key, is_stored ? lane_floor{known->last, known->ending} : where.floor}});
+  const auto start = log && known ? known->start(log->floors) : where.floor;
+  post(watermark_.ref(), watermark_message{add_floor{made.key, start}});
   lane_settings lane{.id = id,
     .key = made.key,
     .policy = settings_.policy,

@@ -136,7 +136,7 @@ private:
       lane->last = known->last;
       lane->may_repeat = true;
       lane->is_dirty = known->is_new; // to be registered
-      lane->told = state_->how.floors == lane_floors::log ? lane_floor{known->last, known->ending} : known->kept.floor;
+      lane->told = known->start(state_->how.floors);
     } else {
       const auto stated = floor_of(given.floor);
       checkpointer keeper{state_->topic, consumer_of(given.id)};

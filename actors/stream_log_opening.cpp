@@ -148,36 +148,37 @@ void add_new(opened_topic& in, const wanted_lanes& wanted) {
   }
 }
 
-/// What the topic holds, and nothing is taken over.
-task<result<std::shared_ptr<opened_topic>>> look_at_topic(self me, std::shared_ptr<log_topic> topic, wanted_lanes wanted) {
-  const auto there = std::make_shared<opened_topic>();
-  using outcome = result<std::shared_ptr<opened_topic>>;
-  there->topic = std::move(topic);
-  auto asking = there->topic->bounds(me);
-  auto bounds = co_await std::move(asking);
-  auto listing = there->topic->checkpoints(me);
+/// Finds the lanes of a topic whose bounds are known, and how far each is. Taken over, or only looked at.
+task<result<std::shared_ptr<opened_topic>>> find_lanes(
+  self me, std::shared_ptr<opened_topic> in, wanted_lanes wanted, bool takes_over) {
+  auto listing = in->topic->checkpoints(me);
   auto listed = co_await std::move(listing);
-  if (!bounds || !listed) {
-    outcome failed = !bounds ? std::move(bounds).error() : std::move(listed).error();
+  using outcome = result<std::shared_ptr<opened_topic>>;
+  if (!listed) {
+    outcome failed = std::move(listed).error();
     co_return failed;
   }
-  there->bounds = bounds.value().front();
   for (const auto& one : listed.value()) {
     auto id = lane_of(one.consumer);
     if (!id)
       continue;
-    const auto lane = std::make_shared<registered_lane>(*id, checkpointer{there->topic, one.consumer});
-    there->lanes.push_back(lane);
+    const auto lane = std::make_shared<registered_lane>(*id, checkpointer{in->topic, one.consumer});
+    in->lanes.push_back(lane);
     auto taken = take_in(*lane, one);
+    if (takes_over) { // what was listed may have changed
+      auto claiming = claim(me, lane);
+      auto claimed = co_await std::move(claiming);
+      taken = std::move(claimed);
+    }
     if (!taken) {
       outcome failed = std::move(taken).error();
       co_return failed;
     }
   }
-  add_new(*there, wanted);
-  auto finding = find_last(me, there);
+  add_new(*in, wanted);
+  auto finding = find_last(me, in);
   auto found = co_await std::move(finding);
-  outcome done = found ? outcome{there} : std::move(found).error();
+  outcome done = found ? outcome{in} : std::move(found).error();
   co_return done;
 }
 
@@ -245,34 +246,9 @@ task<result<std::shared_ptr<opened_topic>>> open_stream_topic(self me, std::shar
     co_return failed;
   }
   opened->bounds = moved.value();
-  auto listing = opened->topic->checkpoints(me);
-  auto listed = co_await std::move(listing);
-  if (!listed) {
-    outcome failed = std::move(listed).error();
-    co_return failed;
-  }
-  for (const auto& one : listed.value()) {
-    auto id = lane_of(one.consumer);
-    if (!id)
-      continue;
-    const auto lane = std::make_shared<registered_lane>(*id, checkpointer{opened->topic, one.consumer});
-    opened->lanes.push_back(lane);
-    auto claiming = claim(me, lane);
-    auto claimed = co_await std::move(claiming);
-    if (!claimed) {
-      outcome failed = std::move(claimed).error();
-      co_return failed;
-    }
-  }
-  add_new(*opened, wanted);
-  auto finding = find_last(me, opened);
+  auto finding = find_lanes(me, opened, std::move(wanted), true);
   auto found = co_await std::move(finding);
-  if (!found) {
-    outcome failed = std::move(found).error();
-    co_return failed;
-  }
-  outcome done = opened;
-  co_return done;
+  co_return found;
 }
 
 task<result<std::vector<std::shared_ptr<registered_lane>>>> look_at_stream(
@@ -297,13 +273,22 @@ task<result<std::vector<std::shared_ptr<registered_lane>>>> look_at_stream(
   if (topic.value()) {
     auto checking = check_foreign(me, topic.value());
     auto checked = co_await std::move(checking);
-    auto looking = look_at_topic(me, topic.value(), std::move(wanted));
-    auto looked = co_await std::move(looking);
-    if (!checked || !looked) {
-      outcome failed = !checked ? std::move(checked).error() : std::move(looked).error();
+    auto asking = topic.value()->bounds(me);
+    auto bounds = co_await std::move(asking);
+    if (!checked || !bounds) {
+      outcome failed = !checked ? std::move(checked).error() : std::move(bounds).error();
       co_return failed;
     }
-    lanes = looked.value()->lanes;
+    const auto there = std::make_shared<opened_topic>();
+    there->topic = topic.value();
+    there->bounds = bounds.value().front();
+    auto looking = find_lanes(me, there, std::move(wanted), false);
+    auto looked = co_await std::move(looking);
+    if (!looked) {
+      outcome failed = std::move(looked).error();
+      co_return failed;
+    }
+    lanes = there->lanes;
   }
   outcome done = std::move(lanes);
   co_return done;

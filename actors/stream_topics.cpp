@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view lane_prefix = "lane:";
 constexpr std::string_view requests_suffix = ".requests";
+
 std::string escaped(const std::string& name) {
   std::string out;
   for (const char one : name) {
@@ -65,7 +66,7 @@ std::optional<error> find_topic_fault(const std::string& topic) {
     return std::move(named).error();
   if (const auto longest = max_topic_name - requests_suffix.size(); topic.size() > longest)
     return error{errc::invalid_argument, "a stream's topic has at most " + std::to_string(longest) + " bytes",
-      {{"topic", topic.substr(0, 64)}, {"bytes", std::to_string(topic.size())}}};
+      {{"topic", topic}, {"bytes", std::to_string(topic.size())}}};
   return std::nullopt;
 }
 
@@ -192,16 +193,20 @@ std::optional<error> find_owner_fault(const opened_requests& there, const durabl
 task<result<void>> check_no_stream(self me, std::shared_ptr<log_topic> topic) {
   auto listing = topic->checkpoints(me);
   auto listed = co_await std::move(listing);
-  bool is_stream = listed && has_lanes(listed.value());
-  if (listed && topic->description().name.ends_with(requests_suffix)) {
+  result<void> outcome = success();
+  if (!listed) {
+    outcome = std::move(listed).error();
+    co_return outcome;
+  }
+  bool is_stream = has_lanes(listed.value());
+  if (topic->description().name.ends_with(requests_suffix)) {
     auto reading = read_requests(me, topic);
     auto requests = co_await std::move(reading);
-    is_stream = requests && requests.value().head > 0; // otherwise it is only called like one
+    is_stream = is_stream || (requests && requests.value().head > 0);
+    if (!requests && requests.error() != errc::corrupt) // what is no request is only called like one
+      outcome = std::move(requests).error();
   }
-  result<void> outcome = success();
-  if (!listed)
-    outcome = std::move(listed).error();
-  else if (is_stream)
+  if (is_stream)
     outcome = error{errc::wrong_owner, "a stream is kept in the topic, which nobody else may write into",
       {{"topic", topic->description().name}}};
   co_return outcome;

@@ -63,4 +63,14 @@ bool is_utf8(std::string_view bytes) noexcept {
   return true;
 }
 
+std::string valid_utf8(std::string_view bytes) {
+  std::string made;
+  while (!bytes.empty()) {
+    const auto length = utf8_length(bytes);
+    made += length == 0 ? "\xEF\xBF\xBD" : bytes.substr(0, length);
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return made;
+}
+
 } // namespace weir

@@ -59,6 +59,8 @@ config_error source_error(const config& from, const error& why) {
 
 /// Which key of [stream] names what is wrong, and what should stand there.
 config_error stream_error(const config& from, const error& why) {
+  if (why == errc::corrupt_entry)
+    return at_key(from, "stream.log.path", why, "a log without damage, or one in which \"weir log repair\" gave that up");
   const auto names_topic = !why.fact_of("topic").empty() || why.fact_of("option") == "topic";
   if (names_topic && from.places.contains("stream.log.topic"))
     return at_key(from, "stream.log.topic", why, "a topic that is this pipeline's alone, or none yet");

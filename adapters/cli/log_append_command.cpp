@@ -212,19 +212,14 @@ exit_code tell(const append_run& run) {
     write_all(
       STDERR_FILENO, fmt::format("weir log append: line {} was not read to its end, and not stored\n", run.input->lines() + 1));
   }
-  if (run.output == printed::failed && !run.report.failure)
-    write_all(STDERR_FILENO, "weir log append: " + appended_text(run.report)); // what is stored must be known
-  if (run.output == printed::failed)
-    return exit_code::failed;
-  if (run.json)
-    return print(appended_json(run.report), code);
-  if (run.report.failure)
+  if (run.report.failure && !run.json && run.output != printed::failed)
     return code;
-  const auto text = appended_text(run.report);
-  const auto printed_all = print(text, code);
-  if (printed_all != code)
-    write_all(STDERR_FILENO, "weir log append: " + text);
-  return printed_all;
+  const auto told = run.output == printed::failed
+                      ? exit_code::failed
+                      : print(run.json ? appended_json(run.report) : appended_text(run.report), code);
+  if (told != code) // what is stored must be known
+    write_all(STDERR_FILENO, "weir log append: " + appended_text(run.report));
+  return told;
 }
 
 task<result<exit_code>> append_lines(

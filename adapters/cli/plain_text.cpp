@@ -86,14 +86,4 @@ std::string escaped_utf8(std::string_view bytes) {
   return made;
 }
 
-std::string valid_utf8(std::string_view bytes) {
-  std::string made;
-  while (!bytes.empty()) {
-    const auto one = first_of(bytes);
-    made += one.is_utf8 ? one.bytes : "\xEF\xBF\xBD";
-    bytes.remove_prefix(one.bytes.size());
-  }
-  return made;
-}
-
 } // namespace weir::cli

@@ -40,17 +40,6 @@ errc code_of(int code, int system_number) noexcept {
   }
 }
 
-/// A message may hold a name from a damaged file.
-std::string valid_utf8(std::string_view said) {
-  std::string text;
-  while (!said.empty()) {
-    const auto length = utf8_length(said);
-    text += length == 0 ? "?" : said.substr(0, length);
-    said.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return text;
-}
-
 /// What SQLite says about its last failure on this connection.
 error failure_of(sqlite3* handle, int code) {
   const auto system_number = sqlite3_system_errno(handle);

@@ -146,6 +146,15 @@ TEST_CASE("nobody else writes into a stream's topic") {
   const auto append = here.start({"log", "append", "lanes.db", "--topic", "p"});
   CHECK(append->wait() != exited(0));
   CHECK(says(*append, "a stream is kept in the topic, which nobody else may write into (code=wrong_owner, topic=p)"));
+  // What is only called like a topic of requests is anybody's.
+  CHECK(here.start({"log", "create", "lanes.db", "--topic", "mine.requests"})->wait() == exited(0));
+  for (int one = 0; one < 2; ++one) {
+    unread_pipe line;
+    REQUIRE(::write(line.in.number(), "a line\n", 7) == 7);
+    line.in = file_descriptor{};
+    CHECK(
+      here.start({"log", "append", "lanes.db", "--topic", "mine.requests"}, {.input = line.out.number()})->wait() == exited(0));
+  }
   const auto request = here.start({"log", "append", "lanes.db", "--topic", "p.requests"});
   CHECK(request->wait() != exited(0));
   CHECK(says(*request, "a stream is kept in the topic, which nobody else may write into (code=wrong_owner, topic=p.requests)"));

@@ -54,7 +54,7 @@ TEST_CASE("quoted text can be shown anywhere") {
 TEST_CASE("escaped bytes stay different from each other") {
   CHECK(escaped_utf8("a\xff") == "a\\xFF");
   CHECK(escaped_utf8("a\\xFF") == "a\\\\xFF");
-  CHECK(valid_utf8("a\xff"
+  CHECK(weir::valid_utf8("a\xff"
                    "b")
         == "a\xef\xbf\xbd"
            "b");

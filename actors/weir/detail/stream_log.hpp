@@ -25,13 +25,16 @@ struct registered_lane {
   registered_lane(lane_id name, checkpointer of) : id{std::move(name)}, keeper{std::move(of)} {}
 
   lane_id id;
-  checkpointer keeper; ///< claimed
+  checkpointer keeper; ///< claimed, unless it was only looked at
   std::int64_t acknowledged = -1;
   lane_checkpoint kept = {};
   bool is_new = false;
   bool has_expired = false;
   std::optional<position> last = {};   ///< of what is stored for it
   std::optional<position> ending = {}; ///< the last one that ends a transaction
+
+  /// Its floor, where the stream is opened: what is stored counts, or what is acknowledged.
+  lane_floor start(lane_floors floors) const { return floors == lane_floors::log ? lane_floor{last, ending} : kept.floor; }
 };
 
 /// What the topic held when it was opened.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/utf8.hpp>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -20,8 +22,5 @@ std::string one_of(std::span<const std::string_view> names);
 /// The text with every byte that is not UTF-8 written as \xNN and every backslash doubled: valid UTF-8, and no two texts
 /// become the same.
 std::string escaped_utf8(std::string_view bytes);
-
-/// The text with U+FFFD in place of every byte that is not UTF-8, as JSON demands.
-std::string valid_utf8(std::string_view bytes);
 
 } // namespace weir::cli
