@@ -55,7 +55,7 @@ TEST_CASE("escaped bytes stay different from each other") {
   CHECK(escaped_utf8("a\xff") == "a\\xFF");
   CHECK(escaped_utf8("a\\xFF") == "a\\\\xFF");
   CHECK(weir::valid_utf8("a\xff"
-                   "b")
+                         "b")
         == "a\xef\xbf\xbd"
            "b");
 }
