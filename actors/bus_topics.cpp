@@ -41,6 +41,13 @@ void bus_counts::count(const hint& one, std::int64_t now) noexcept {
   lag[place].fetch_add(1, std::memory_order_relaxed);
 }
 
+void bus_counts::put_into(bus_stats& figures) const noexcept {
+  figures.heard = heard.load(std::memory_order_relaxed);
+  figures.subscriptions = subscriptions.load(std::memory_order_relaxed);
+  for (std::size_t place = 0; place < lag.size(); ++place)
+    figures.lag[place] = lag[place].load(std::memory_order_relaxed);
+}
+
 void bus_topic::offer(bus_record what) {
   for (;;) {
     {
@@ -147,12 +154,14 @@ std::shared_ptr<subscription_state> bus_topics::subscribe(const std::shared_ptr<
       if (!topic_left)
         return;
       self->counts_->subscriptions.fetch_sub(1, std::memory_order_relaxed);
-      auto& from = self->part_of(name);
-      const std::lock_guard gone{from.mutex};
-      if (!topic_left->remove(*who))
-        return;
-      post(topic_left->actor(), control_message{{}, stop_host{}});
-      from.topics.erase(name);
+      {
+        auto& from = self->part_of(name);
+        const std::lock_guard gone{from.mutex};
+        if (!topic_left->remove(*who))
+          return;
+        post(topic_left->actor(), control_message{{}, stop_host{}});
+        from.topics.erase(name);
+      }
       if (left)
         left(name);
     });

@@ -64,11 +64,7 @@ public:
 
   bus_stats stats() const override {
     bus_stats now;
-    const auto& counts = topics_->counts();
-    now.heard = counts.heard.load(std::memory_order_relaxed);
-    now.subscriptions = counts.subscriptions.load(std::memory_order_relaxed);
-    for (std::size_t place = 0; place < now.lag.size(); ++place)
-      now.lag[place] = counts.lag[place].load(std::memory_order_relaxed);
+    topics_->counts().put_into(now);
     const std::lock_guard lock{mutex_};
     now.published = numbers_.last();
     now.refused = refused();

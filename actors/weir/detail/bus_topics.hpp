@@ -29,6 +29,7 @@ struct bus_counts {
   std::array<std::atomic<std::uint64_t>, 40> lag{}; ///< as in bus_stats
 
   void count(const hint& one, std::int64_t now) noexcept;
+  void put_into(bus_stats& figures) const noexcept;
 };
 
 /// A topic that somebody subscribes to. What is offered waits in its inlet, which has room for as much as the buffers of its

@@ -1,0 +1,236 @@
+#include "connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <poll.h>
+#include <postgresql/libpq-fe.h>
+
+namespace weir::postgres {
+
+namespace {
+
+/// Words that a person may set, and that are set otherwise: a dead peer is noticed, and by whom the server is used is seen
+/// there.
+constexpr std::array<std::pair<const char*, const char*>, 7> defaults{
+  {{"keepalives", "1"}, {"keepalives_idle", "5"}, {"keepalives_interval", "2"}, {"keepalives_count", "3"},
+    {"tcp_user_timeout", "10000"}, {"application_name", "weir bus"}, {"connect_timeout", "10"}}};
+
+/// libpq's text on one line, without its "connection to server … failed: " and the SQLSTATE that verbosity adds.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const auto one : text)
+    if (one != '\n')
+      line += one;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  while (!line.empty() && line.back() == ' ')
+    line.pop_back();
+  return line;
+}
+
+/// The five characters behind "FATAL:  " or "ERROR:  ", which stand there because the verbosity is set so.
+std::string state_in(std::string_view message) {
+  for (const auto* severity : {"FATAL:  ", "ERROR:  "}) {
+    const auto at = message.find(severity);
+    if (at == std::string_view::npos)
+      continue;
+    const auto state = message.substr(at + 8, 5);
+    if (state.size() == 5
+        && std::ranges::all_of(state, [](unsigned char one) { return std::isdigit(one) || std::isupper(one); }))
+      return std::string{state};
+  }
+  return {};
+}
+
+errc code_of(std::string_view state) noexcept {
+  if (state.starts_with("28"))
+    return errc::permission_denied;
+  if (state == "3D000")
+    return errc::not_found;
+  if (state == "42501")
+    return errc::permission_denied;
+  if (state.empty() || state.starts_with("08") || state.starts_with("57P") || state.starts_with("53"))
+    return errc::disconnected;
+  return errc::io_failed;
+}
+
+int milliseconds_until(clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+/// Polls the socket for `events`. False: the time is over. Fails with cancelled.
+result<bool> poll_socket(int socket, short events, const wake_event& stop, clock::time_point until) {
+  for (;;) {
+    std::array waited{pollfd{socket, events, 0}, pollfd{stop.number(), POLLIN, 0}};
+    const auto ready = ::poll(waited.data(), waited.size(), milliseconds_until(until));
+    if (waited[1].revents != 0)
+      return error{errc::cancelled, "the bus is closing"};
+    if (ready > 0)
+      return true;
+    if (clock::now() >= until)
+      return false;
+  }
+}
+
+} // namespace
+
+result<server_settings> read_server(const std::string& server) {
+  char* complaint = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> given{
+    PQconninfoParse(server.c_str(), &complaint), &PQconninfoFree};
+  const std::unique_ptr<char, decltype(&PQfreemem)> freed{complaint, &PQfreemem};
+  if (!given) // the complaint may quote a password
+    return error{errc::invalid_argument, "the server is a postgres:// URL, or words such as host=localhost dbname=app",
+      {{"option", "server"}}};
+  server_settings read;
+  const auto value = [&](std::string_view name) -> std::string {
+    for (const auto& [word, text] : read.words)
+      if (word == name)
+        return text;
+    return {};
+  };
+  for (const auto* one = given.get(); one->keyword != nullptr; ++one)
+    if (one->val != nullptr)
+      read.words.emplace_back(one->keyword, one->val);
+  for (const auto& [word, text] : defaults)
+    if (value(word).empty())
+      read.words.emplace_back(word, text);
+  std::erase_if(read.words, [](const auto& one) { return one.first == "client_encoding"; });
+  read.words.emplace_back("client_encoding", "UTF8");
+  const auto or_else = [](std::string text, const char* otherwise) { return text.empty() ? std::string{otherwise} : text; };
+  read.place = or_else(value("host"), "the local server");
+  if (const auto port = value("port"); !port.empty())
+    read.place += ':' + port;
+  if (const auto database = value("dbname"); !database.empty())
+    read.place += '/' + database;
+  if (const auto user = value("user"); !user.empty())
+    read.place += " as " + user;
+  return read;
+}
+
+void drop_result::operator()(pg_result* one) const noexcept {
+  PQclear(one);
+}
+
+void connection::close::operator()(pg_conn* one) const noexcept {
+  PQfinish(one);
+}
+
+std::string rows::first(int column) const {
+  if (!result_ || PQntuples(result_.get()) == 0 || column >= PQnfields(result_.get()))
+    return {};
+  return PQgetvalue(result_.get(), 0, column);
+}
+
+error connection::failure(std::string_view what) const {
+  const auto said = one_line(PQerrorMessage(handle_.get()));
+  const auto state = state_in(said);
+  std::vector<error::fact> facts{{"server", place_}};
+  if (!state.empty())
+    facts.emplace_back("sqlstate", state);
+  if (!said.empty())
+    facts.emplace_back("said", said.substr(0, 300));
+  return error{code_of(state), std::string{what}, std::move(facts)};
+}
+
+result<connection> connection::open(const server_settings& to, const wake_event& stop, clock::time_point until) {
+  std::vector<const char*> words;
+  std::vector<const char*> values;
+  for (const auto& [word, value] : to.words) {
+    words.push_back(word.c_str());
+    values.push_back(value.c_str());
+  }
+  words.push_back(nullptr);
+  values.push_back(nullptr);
+  connection made{PQconnectStartParams(words.data(), values.data(), 0), to.place};
+  auto* handle = made.handle_.get();
+  if (handle == nullptr)
+    return error{errc::io_failed, "libpq has no memory for a connection"};
+  PQsetErrorVerbosity(handle, PQERRORS_VERBOSE);
+  if (PQstatus(handle) == CONNECTION_BAD)
+    return made.failure("can't connect to the server");
+  for (auto wanted = PGRES_POLLING_WRITING; wanted != PGRES_POLLING_OK; wanted = PQconnectPoll(handle)) {
+    if (wanted == PGRES_POLLING_FAILED)
+      return made.failure("can't connect to the server");
+    const auto events = static_cast<short>(wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT);
+    auto ready = poll_socket(PQsocket(handle), events, stop, until);
+    if (!ready)
+      return std::move(ready).error();
+    if (!ready.value())
+      return error{errc::timed_out, "the server does not answer", {{"server", to.place}}};
+  }
+  if (PQsetnonblocking(handle, 1) != 0)
+    return made.failure("can't use the connection");
+  PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
+  return made;
+}
+
+result<rows> connection::run(
+  const char* sql, const std::vector<std::string>& values, const wake_event& stop, clock::time_point until) {
+  auto* handle = handle_.get();
+  std::vector<const char*> given;
+  for (const auto& one : values)
+    given.push_back(one.c_str());
+  if (PQsendQueryParams(handle, sql, static_cast<int>(given.size()), nullptr, given.data(), nullptr, nullptr, 0) != 1)
+    return failure("can't send a statement to the server");
+  std::unique_ptr<pg_result, drop_result> last;
+  for (;;) {
+    const auto unsent = PQflush(handle);
+    if (unsent < 0)
+      return failure("the connection to the server is lost");
+    if (unsent == 0 && PQisBusy(handle) == 0) {
+      auto* next = PQgetResult(handle);
+      if (next == nullptr)
+        break;
+      last.reset(next);
+      continue;
+    }
+    auto ready = poll_socket(PQsocket(handle), static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), stop, until);
+    if (!ready)
+      return std::move(ready).error();
+    if (!ready.value())
+      return error{errc::timed_out, "the server does not answer", {{"server", place_}}};
+    if (PQconsumeInput(handle) != 1)
+      return failure("the connection to the server is lost");
+  }
+  const auto status = PQresultStatus(last.get());
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+    return rows{last.release()};
+  if (PQstatus(handle) == CONNECTION_BAD)
+    return failure("the connection to the server is lost");
+  const auto* state = PQresultErrorField(last.get(), PG_DIAG_SQLSTATE);
+  const auto* text = PQresultErrorField(last.get(), PG_DIAG_MESSAGE_PRIMARY);
+  return error{code_of(state == nullptr ? "" : state), "the server refuses a statement",
+    {{"server", place_}, {"sqlstate", state == nullptr ? "" : state}, {"said", text == nullptr ? "" : one_line(text)}}};
+}
+
+result<void> connection::wait(const wake_event& also, const wake_event& stop, clock::time_point until) {
+  std::array waited{
+    pollfd{PQsocket(handle_.get()), POLLIN, 0}, pollfd{also.number(), POLLIN, 0}, pollfd{stop.number(), POLLIN, 0}};
+  ::poll(waited.data(), waited.size(), milliseconds_until(until));
+  if (waited[0].revents != 0 && PQconsumeInput(handle_.get()) != 1)
+    return failure("the connection to the server is lost");
+  return success();
+}
+
+std::optional<std::string> connection::take_notification() {
+  const std::unique_ptr<PGnotify, decltype(&PQfreemem)> one{PQnotifies(handle_.get()), &PQfreemem};
+  return one ? std::optional<std::string>{one->extra} : std::nullopt;
+}
+
+int connection::backend() const noexcept {
+  return PQbackendPID(handle_.get());
+}
+
+int connection::server_version() const noexcept {
+  return PQserverVersion(handle_.get());
+}
+
+std::string connection::parameter(const char* name) const {
+  const auto* value = PQparameterStatus(handle_.get(), name);
+  return value == nullptr ? std::string{} : std::string{value};
+}
+
+} // namespace weir::postgres

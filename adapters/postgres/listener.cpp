@@ -1,0 +1,195 @@
+#include "listener.hpp"
+
+#include "jitter.hpp"
+
+#include <array>
+#include <poll.h>
+#include <pthread.h>
+#include <utility>
+
+namespace weir::postgres {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int beacons_until_deaf = 3;
+constexpr auto time_between_answers = 200ms;
+
+loss_tracker::time time_of(clock::time_point now) noexcept {
+  return now.time_since_epoch();
+}
+
+/// As SQL wants a channel.
+std::string quoted(const std::string& name) {
+  std::string text{"\""};
+  for (const auto one : name)
+    text.append(one == '"' ? 2 : 1, one);
+  return text + '"';
+}
+
+} // namespace
+
+listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics)
+  : how_{how},
+    own_{own},
+    to_{to},
+    topics_{std::move(topics)},
+    thread_{[this] { run(); }} {
+  pthread_setname_np(thread_.native_handle(), "weir.bus.hear");
+}
+
+listener::~listener() {
+  stop_.set();
+  thread_.join();
+}
+
+std::shared_ptr<detail::subscription_state> listener::subscribe(std::string_view topic, subscription_options how) {
+  const std::lock_guard lock{heard_->mutex};
+  heard_->tracker.subscribe(std::string{topic});
+  // May be called when the listener is no more.
+  auto forget = [heard = heard_, topics = std::weak_ptr{topics_}](const std::string& left) {
+    const auto all = topics.lock();
+    const std::lock_guard forgetting{heard->mutex};
+    if (!all || !all->find(left)) // nobody has subscribed to it again meanwhile
+      heard->tracker.unsubscribe(left);
+  };
+  return topics_->subscribe(topics_, topic, how, own_, std::move(forget));
+}
+
+void listener::run() {
+  jittered_backoff pauses;
+  for (bool is_first = true;; is_first = false) {
+    auto listening = listen();
+    if (!listening)
+      trouble_.set(listening.error());
+    if (is_first)
+      tried_.count_down();
+    if (listening) {
+      pauses.on_progress();
+      trouble_.set({});
+      hear_until_it_ends();
+      from_.reset();
+      const std::lock_guard lock{heard_->mutex};
+      heard_->tracker.on_link_down();
+    } else {
+      from_.reset();
+    }
+    may_have_missed_ = true;
+    pollfd waited{stop_.number(), POLLIN, 0};
+    ::poll(&waited, 1, static_cast<int>(pauses.next().count()));
+    if (waited.revents != 0)
+      return;
+  }
+}
+
+result<void> listener::listen() {
+  const auto until = clock::now() + how_.patience;
+  auto opened = connection::open(how_.server, stop_, until);
+  if (!opened)
+    return std::move(opened).error();
+  from_.emplace(std::move(opened).value());
+  auto listening = from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until);
+  if (!listening)
+    return std::move(listening).error();
+  const auto now = clock::now();
+  own_heard_ = now;
+  if (std::exchange(was_connected_, true))
+    reconnects_.fetch_add(1, std::memory_order_relaxed);
+  if (!may_have_missed_)
+    return success();
+  const std::lock_guard lock{heard_->mutex}; // before the first hint is heard
+  tell(heard_->tracker.on_link_up(time_of(now)));
+  return success();
+}
+
+void listener::hear_until_it_ends() {
+  const auto tick = std::clamp<std::chrono::milliseconds>(how_.beacon / 4, 20ms, 1000ms);
+  for (;;) {
+    while (auto text = from_->take_notification()) {
+      const std::lock_guard lock{heard_->mutex};
+      hear(*text);
+    }
+    const auto now = clock::now();
+    std::vector<std::pair<bus_id, std::uint64_t>> asks;
+    {
+      const std::lock_guard lock{heard_->mutex};
+      tell(heard_->tracker.on_time(time_of(now)));
+      asks = heard_->tracker.take_asks(time_of(now));
+    }
+    for (const auto& [whom, since] : asks)
+      to_.add_ask(whom, since);
+    if (now - own_heard_ > beacons_until_deaf * how_.beacon) {
+      trouble_.set(error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}});
+      return;
+    }
+    auto waiting = from_->wait(nothing_, stop_, now + tick);
+    if (!waiting) {
+      trouble_.set(std::move(waiting).error());
+      return;
+    }
+    pollfd stopped{stop_.number(), POLLIN, 0};
+    if (::poll(&stopped, 1, 0) > 0)
+      return;
+  }
+}
+
+/// With the lock held, as everything below.
+void listener::hear(const std::string& text) {
+  auto said = parse_bus_text(text);
+  if (said)
+    std::visit([this](const auto& one) { on(one); }, said.value());
+  else
+    (said.error() == errc::newer_format ? undecodable_ : foreign_).fetch_add(1, std::memory_order_relaxed);
+}
+
+void listener::on(const hint_text& one) {
+  const auto now = time_of(clock::now());
+  const auto topic = topics_->find(one.topic);
+  if (!topic) {
+    tell(heard_->tracker.on_hint(one.topic, one.at, now).before);
+    return;
+  }
+  auto decoded = decode(one);
+  if (!decoded) {
+    undecodable_.fetch_add(1, std::memory_order_relaxed);
+    tell(heard_->tracker.on_undecodable(one.topic, one.at, now));
+    return;
+  }
+  auto heard = heard_->tracker.on_hint(one.topic, one.at, now);
+  tell(std::move(heard.before));
+  if (heard.is_new)
+    topic->offer(std::move(decoded).value());
+}
+
+void listener::on(const bus_beacon& one) {
+  if (one.publisher == own_)
+    own_heard_ = clock::now();
+  tell(heard_->tracker.on_beacon(one, time_of(clock::now())));
+}
+
+void listener::on(const bus_ask& one) {
+  if (one.publisher != own_)
+    return;
+  const auto now = clock::now();
+  if (answered_ && now - *answered_ < time_between_answers)
+    return; // who was not answered asks again
+  answered_ = now;
+  to_.add_answer(one.since);
+}
+
+void listener::on(const bus_answer& one) {
+  tell(heard_->tracker.on_answer(one, time_of(clock::now())));
+}
+
+void listener::on(const bus_leave& one) {
+  tell(heard_->tracker.on_leave(one, time_of(clock::now())));
+}
+
+void listener::tell(std::vector<finding> all) {
+  for (auto& one : all)
+    if (const auto topic = topics_->find(one.topic))
+      std::visit([&](const auto& what) { topic->offer(what); }, one.what);
+}
+
+} // namespace weir::postgres

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "connection.hpp"
+#include "outbox.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <latch>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace weir::postgres {
+
+struct bus_settings {
+  server_settings server;
+  std::string channel;
+  std::chrono::milliseconds beacon{};
+  std::chrono::milliseconds patience{};
+};
+
+/// Why one of the two connections is not there, for whoever asks.
+class link_trouble {
+public:
+  void set(std::optional<error> why) {
+    const std::lock_guard lock{mutex_};
+    why_ = std::move(why);
+  }
+  std::optional<error> get() const {
+    const std::lock_guard lock{mutex_};
+    return why_;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::optional<error> why_;
+};
+
+/// Says what is in the outbox, on a thread and a connection of its own: whatever waits, in one statement. What a connection
+/// dies over is not said again. Sends the beacons.
+class notifier {
+public:
+  notifier(const bus_settings& how, outbox& from);
+  ~notifier();
+  notifier(const notifier&) = delete;
+  notifier& operator=(const notifier&) = delete;
+
+  /// Blocks until it is connected, or could not be the first time.
+  void wait_for_first_try() const { tried_.wait(); }
+
+  std::optional<error> trouble() const { return trouble_.get(); }
+  std::uint64_t reconnects() const noexcept { return reconnects_.load(std::memory_order_relaxed); }
+
+  /// The share of the server's queue of notifications that is in use, as of the last beacon; negative: not known.
+  double queue_usage() const noexcept { return queue_usage_.load(std::memory_order_relaxed); }
+
+private:
+  void run();
+  bool connect();
+  void say(std::vector<outbox::word> words, clock::time_point until);
+  void finish();
+
+  const bus_settings& how_;
+  outbox& from_;
+  std::optional<connection> to_;
+  link_trouble trouble_;
+  std::atomic<std::uint64_t> reconnects_{0};
+  std::atomic<double> queue_usage_{-1};
+  bool was_connected_ = false;
+  bool has_tried_ = false;
+  wake_event stop_;
+  std::promise<void> finished_;
+  std::latch tried_{1};
+  std::thread thread_; // last: it uses the others
+};
+
+} // namespace weir::postgres
