@@ -112,7 +112,8 @@ bool bus_topic::remove(const subscription_state& one) {
 
 void bus_topic::end(const error& why, std::optional<bus_id> of) {
   drain(); // what was published before is still heard
-  for (const auto& one : *current())
+  const auto all = current();
+  for (const auto& one : *all)
     if (!of || one.own == *of)
       if (one.state->end(why))
         one.state->leave();

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <poll.h>
 #include <postgresql/libpq-fe.h>
+#include <sstream>
 
 namespace weir::postgres {
 
@@ -74,6 +77,18 @@ result<bool> poll_socket(int socket, short events, const wake_event& stop, clock
   }
 }
 
+/// One, or one for each host.
+bool are_ports(const std::string& text) {
+  std::istringstream all{text};
+  for (std::string one; std::getline(all, one, ',');) {
+    std::uint16_t number = 0;
+    const auto [end, failure] = std::from_chars(one.data(), one.data() + one.size(), number);
+    if (!one.empty() && (failure != std::errc{} || end != one.data() + one.size() || number == 0))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 result<server_settings> read_server(const std::string& server) {
@@ -94,6 +109,8 @@ result<server_settings> read_server(const std::string& server) {
   for (const auto* one = given.get(); one->keyword != nullptr; ++one)
     if (one->val != nullptr)
       read.words.emplace_back(one->keyword, one->val);
+  if (!are_ports(value("port")))
+    return error{errc::invalid_argument, "the server's port is a number from 1 to 65535", {{"option", "server"}}};
   for (const auto& [word, text] : defaults)
     if (value(word).empty())
       read.words.emplace_back(word, text);

@@ -45,10 +45,9 @@ TEST_CASE("bus: own hints can be passed over") {
   auto one = place->open();
   auto other = place->open();
   auto in = subscribed(one, "t", {.skip_own = true});
-  REQUIRE(one.publish("t", "own"));
   auto all = subscribed(one, "t");
-  REQUIRE(one.publish("t", "own, too"));
-  CHECK(heard(all, 1) == "own, too");
+  REQUIRE(one.publish("t", "own"));
+  CHECK(heard(all, 1) == "own");
   REQUIRE(other.publish("t", "other's"));
   CHECK(heard(in, 1) == "other's");
 }

@@ -1,0 +1,266 @@
+#include <weir/bus_text.hpp>
+#include <weir/postgres_bus.hpp>
+
+#include "conformance/bus/bus_place.hpp"
+#include "postgres_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace bus_suite;
+using postgres_tests::postgres_server;
+using weir::errc;
+
+namespace bus_suite {
+
+/// The suite itself is another program's.
+std::unique_ptr<bus_place> make_place() {
+  return nullptr;
+}
+
+} // namespace bus_suite
+
+namespace {
+
+postgres_server& server() {
+  static postgres_server started;
+  return started;
+}
+
+struct actors final : bus_place {
+  weir::bus open() override { return open_at(server().url()); }
+
+  weir::bus open_at(const std::string& url, bool may_be_down = false) {
+    auto opened = weir::postgres::open_bus(system(), options(url, may_be_down));
+    REQUIRE_MESSAGE(opened.has_value(), opened.error().to_string());
+    return std::move(opened).value();
+  }
+
+  weir::errc refused(const weir::postgres::bus_options& how, const std::string& must_not_say = "secret") {
+    const auto opened = weir::postgres::open_bus(system(), how);
+    REQUIRE_FALSE(opened);
+    INFO(opened.error().to_string());
+    CHECK(!opened.error().sentence().empty());
+    CHECK(opened.error().to_string().find(must_not_say) == std::string::npos);
+    return opened.error().code();
+  }
+
+  weir::postgres::bus_options options(const std::string& url, bool may_be_down = false) const {
+    return {.server = url, .channel = channel, .may_be_down = may_be_down, .beacon = 200ms, .patience = 2000ms};
+  }
+
+  std::string channel = "weir faults " + std::to_string(++number);
+  static inline int number = 0;
+};
+
+/// What one subscription was told, to its last hint.
+struct account {
+  std::uint64_t received = 0;
+  std::uint64_t lost = 0;
+  bool has_gap = false;
+  bool is_exact = true;
+
+  void read(weir::subscription& from, const std::string& last) {
+    for (;;) {
+      const auto record = next(from);
+      REQUIRE_MESSAGE(record.has_value(), record.error().to_string());
+      if (const auto* one = std::get_if<weir::hint>(&record.value())) {
+        ++received;
+        if (one->payload() == last)
+          return;
+      } else if (const auto* missing = std::get_if<weir::lost>(&record.value())) {
+        lost += missing->count;
+        has_gap = has_gap || missing->cause == weir::loss_cause::link_gap;
+        is_exact = is_exact && (missing->is_exact || missing->count == 0);
+      }
+    }
+  }
+};
+
+std::string listeners(const std::string& channel) {
+  return "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN \"" + channel + "\"'";
+}
+
+/// Publishes until one is heard.
+void wait_until_heard(weir::bus& by, weir::subscription& in, const std::string& topic, std::uint64_t& sent, account& told) {
+  for (;;) {
+    if (by.publish(topic, "probe"))
+      ++sent;
+    for (auto until = std::chrono::steady_clock::now() + 100ms; std::chrono::steady_clock::now() < until;) {
+      const auto record = next(in, 100ms);
+      if (!record)
+        break;
+      if (std::holds_alternative<weir::hint>(record.value())) {
+        ++told.received;
+        return;
+      }
+      if (const auto* missing = std::get_if<weir::lost>(&record.value())) {
+        told.lost += missing->count;
+        told.has_gap = told.has_gap || missing->cause == weir::loss_cause::link_gap;
+      }
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("postgres bus: a listener that the server kills comes back, says so first, and all is accounted for") {
+  actors in;
+  auto publishing = in.open();
+  auto listening = in.open();
+  auto goes_on = subscribed(listening, "goes on", {.buffer = 10'000});
+  auto falls_silent = subscribed(listening, "falls silent", {.buffer = 10'000});
+  std::map<std::string, std::uint64_t> sent;
+  const auto publish = [&](const std::string& topic, const std::string& payload) {
+    REQUIRE(publishing.publish(topic, payload));
+    ++sent[topic];
+  };
+  publish("goes on", "first");
+  publish("falls silent", "first");
+  account going;
+  account silent;
+  going.read(goes_on, "first");
+  silent.read(falls_silent, "first");
+  const auto reconnects = listening.stats().reconnects;
+  CHECK(server().sql(listeners(in.channel)) == "2");
+  for (int one = 0; one < 20; ++one) {
+    publish("goes on", "meanwhile");
+    publish("falls silent", "meanwhile");
+  }
+  wait_until_heard(publishing, goes_on, "goes on", sent["goes on"], going);
+  CHECK(listening.stats().reconnects > reconnects);
+  CHECK(going.has_gap);
+  publish("goes on", "last");
+  going.read(goes_on, "last");
+  CHECK(going.received + going.lost == sent["goes on"]);
+  // Of the other topic nobody says anything more: what fell into the gap is told all the same.
+  while (silent.received + silent.lost < sent["falls silent"]) {
+    const auto record = next(falls_silent);
+    REQUIRE_MESSAGE(record.has_value(), record.error().to_string());
+    if (const auto* missing = std::get_if<weir::lost>(&record.value()))
+      silent.lost += missing->count;
+    else
+      ++silent.received;
+  }
+  CHECK(silent.received + silent.lost == sent["falls silent"]);
+}
+
+TEST_CASE("postgres bus: a server that stops and starts, with hints published meanwhile") {
+  actors in;
+  auto bus = in.open();
+  auto heard = subscribed(bus, "t", {.buffer = 10'000});
+  std::uint64_t sent = 0;
+  account told;
+  REQUIRE(bus.publish("t", "first"));
+  ++sent;
+  told.read(heard, "first");
+  server().stop();
+  for (int one = 0; one < 50; ++one)
+    if (bus.publish("t", "meanwhile"))
+      ++sent;
+  server().start();
+  wait_until_heard(bus, heard, "t", sent, told);
+  REQUIRE(bus.publish("t", "last"));
+  ++sent;
+  told.read(heard, "last");
+  CHECK(told.has_gap);
+  CHECK(told.received + told.lost == sent);
+  CHECK(!bus.stats().trouble);
+}
+
+TEST_CASE("postgres bus: a bus may be opened while the server is down, and then says that it did not hear") {
+  actors in;
+  const auto url = server().url();
+  server().stop();
+  CHECK(in.refused(in.options(url)) == errc::disconnected);
+  auto bus = in.open_at(url, true);
+  auto heard = subscribed(bus, "t");
+  CHECK(bus.stats().trouble);
+  REQUIRE(bus.publish("t", "while it is down"));
+  server().start();
+  const auto gap = next(heard);
+  REQUIRE(gap);
+  CHECK(std::get<weir::lost>(gap.value()) == weir::lost{0, false, {}, weir::loss_cause::link_gap});
+  std::uint64_t sent = 1;
+  account told;
+  wait_until_heard(bus, heard, "t", sent, told);
+  CHECK(told.received > 0);
+}
+
+TEST_CASE("postgres bus: a server that does not answer any more is noticed, and a bus closes promptly all the same") {
+  actors in;
+  auto bus = in.open();
+  auto other = in.open();
+  auto heard = subscribed(bus, "t");
+  server().freeze();
+  const auto until = std::chrono::steady_clock::now() + 15s;
+  while (!bus.stats().trouble && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(20ms);
+  CHECK(bus.stats().trouble);
+  const auto begun = std::chrono::steady_clock::now();
+  other = in.open_at(server().url(), true); // the one before is closed, and this one waits for its patience
+  CHECK(std::chrono::steady_clock::now() - begun < 15s);
+  server().thaw();
+  std::uint64_t sent = 0;
+  account told;
+  wait_until_heard(bus, heard, "t", sent, told);
+  CHECK(told.has_gap);
+}
+
+TEST_CASE("postgres bus: what others say on the channel is counted and passed over") {
+  actors in;
+  auto bus = in.open();
+  auto heard = subscribed(bus, "t");
+  const auto notify = [&](const std::string& payload) {
+    server().sql("SELECT pg_notify('" + in.channel + "', '" + payload + "')");
+  };
+  notify("hello");
+  notify("");
+  notify("W2h something newer");
+  notify("W1h broken");
+  const weir::bus_id stranger{77};
+  notify(weir::encode_hint("t", "", "fine", {stranger, 1, 1, 0}));
+  auto broken = weir::encode_hint("t", "", "payload", {stranger, 2, 2, 0});
+  broken.replace(broken.size() - 9, 5, "~~~~~"); // no four bytes
+  notify(broken);
+  notify(weir::encode_hint("t", "", "fine again", {stranger, 3, 3, 0}));
+  CHECK(bus_suite::heard(heard, 2) == "fine -1(undecodable) fine again");
+  const auto stats = bus.stats();
+  CHECK(stats.foreign == 3);
+  CHECK(stats.undecodable == 2);
+}
+
+TEST_CASE("postgres bus: what is wrong is refused by name, and no password is told") {
+  actors in;
+  const auto port = std::to_string(server().port());
+  CHECK(in.refused(in.options("postgres://locked:secret@127.0.0.1:" + port + "/postgres")) == errc::permission_denied);
+  CHECK(in.refused(in.options(server().url("no_such_database"))) == errc::not_found);
+  CHECK(in.refused(in.options(server().url("postgres", "nobody at all"))) != errc::disconnected);
+  CHECK(in.refused(in.options(server().url("bytes"))) == errc::unsupported);
+  CHECK(in.refused(in.options("postgres://weir:secret@127.0.0.1:1/postgres")) == errc::disconnected);
+  CHECK(in.refused(in.options("postgres://weir:secret@127.0.0.1:port/postgres")) == errc::invalid_argument);
+  CHECK(in.refused(in.options("password=secret nonsense")) == errc::invalid_argument);
+  auto how = in.options(server().url());
+  how.channel = std::string(64, 'c');
+  CHECK(in.refused(how) == errc::invalid_argument);
+  how = in.options(server().url());
+  how.beacon = 1ms;
+  CHECK(in.refused(how) == errc::invalid_argument);
+}
+
+TEST_CASE("postgres bus: the outbox is bounded, and says so") {
+  actors in;
+  auto how = in.options(server().url());
+  how.outgoing = 10;
+  auto opened = weir::postgres::open_bus(in.system(), how);
+  REQUIRE(opened);
+  auto bus = std::move(opened).value();
+  server().freeze();
+  weir::result<void> refused = weir::success();
+  for (int one = 0; one < 2'000 && refused; ++one)
+    refused = bus.publish("t", "x");
+  server().thaw();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == errc::bus_full);
+}
