@@ -19,8 +19,7 @@ subscription_state::subscription_state(subscription_options how, bus_id own, std
     buffer_{how.buffer, how.policy} {}
 
 subscription_state::~subscription_state() {
-  if (descriptor_ >= 0)
-    ::close(descriptor_);
+  close_descriptor();
 }
 
 void subscription_state::take(std::span<const offered_record> records) {
@@ -101,6 +100,12 @@ int subscription_state::descriptor() {
     tell();
   }
   return descriptor_;
+}
+
+void subscription_state::close_descriptor() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (descriptor_ >= 0)
+    ::close(std::exchange(descriptor_, -1));
 }
 
 subscription_stats subscription_state::stats() const {
@@ -184,11 +189,14 @@ void record_operation::on_deadline() noexcept {
 }
 
 subscription& subscription::operator=(subscription&& other) noexcept {
-  if (this != &other) {
-    close();
-    state_ = std::move(other.state_);
-  }
+  std::swap(state_, other.state_);
   return *this;
+}
+
+subscription::~subscription() {
+  close();
+  if (state_)
+    state_->close_descriptor();
 }
 
 result<bus_record> subscription::try_next() {

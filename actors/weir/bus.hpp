@@ -72,8 +72,8 @@ public:
   subscription() = default;
   explicit subscription(std::shared_ptr<detail::subscription_state> state) noexcept : state_{std::move(state)} {}
   subscription(subscription&&) noexcept = default;
-  subscription& operator=(subscription&& other) noexcept;
-  ~subscription() { close(); }
+  subscription& operator=(subscription&& other) noexcept; ///< the two change places
+  ~subscription();
 
   /// Awaits the next record: a hint, how many are lost at this place, or with `last_by_key` that a bus is gone. What is
   /// buffered can be read also after the end; then it fails with closed, evicted, or what the bus ended with. Fails with

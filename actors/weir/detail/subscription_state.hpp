@@ -46,6 +46,9 @@ public:
   void stop_waiting(const record_operation& who) noexcept;
 
   int descriptor();
+
+  /// It belonged to the reader, who has gone.
+  void close_descriptor() noexcept;
   subscription_stats stats() const;
   std::size_t limit() const noexcept { return limit_; }
 
