@@ -4,6 +4,8 @@
 
 #include <boost/outcome/try.hpp>
 
+#include <random>
+
 namespace weir {
 
 namespace {
@@ -23,6 +25,15 @@ result<void> publish_on(detail::bus_link& link, std::string_view topic, std::str
 }
 
 } // namespace
+
+bus_id detail::draw_bus_id() {
+  std::random_device entropy;
+  return {std::uint64_t{entropy()} << 32U | entropy()};
+}
+
+error detail::bus_is_closed() {
+  return error{errc::closed, "the bus was closed"};
+}
 
 result<void> bus::publish(std::string_view topic, std::string_view payload, std::string_view key) {
   return publish_on(*link_, topic, key, payload, nullptr);

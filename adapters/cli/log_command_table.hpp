@@ -1,24 +1,15 @@
 #pragma once
 
+#include "subcommand_line.hpp"
+
 #include <array>
-#include <span>
 #include <string_view>
 
 /// The commands of `weir log`, as their help shows them.
 namespace weir::cli::log_table {
 
-struct option {
-  std::string_view name;
-  std::string_view value; ///< what stands for it in the help; empty: the option is a flag
-  std::string_view text;
-};
-
-struct command {
-  std::string_view name;
-  std::string_view text;
-  std::span<const option> options;
-  std::string_view footer; ///< an example, and what else a user must know
-};
+using option = option_row;
+using command = command_row;
 
 inline constexpr option topic{"--topic", "NAME", "The topic; may be left out where the log has only one"};
 inline constexpr option shard{"--shard", "N", "This shard alone"};

@@ -4,24 +4,16 @@
 #include <weir/memory_bus.hpp>
 
 #include <chrono>
-#include <random>
 
 namespace weir::memory {
 
 namespace {
 
-bus_id drawn() {
-  std::random_device entropy;
-  return {std::uint64_t{entropy()} << 32U | entropy()};
-}
-
-error closed() {
-  return error{errc::closed, "the bus was closed"};
-}
-
 class memory_link final : public detail::bus_link {
 public:
-  explicit memory_link(std::shared_ptr<detail::bus_topics> topics) : topics_{std::move(topics)}, numbers_{drawn()} {}
+  explicit memory_link(std::shared_ptr<detail::bus_topics> topics)
+    : topics_{std::move(topics)},
+      numbers_{detail::draw_bus_id()} {}
   ~memory_link() override { close(); }
 
   bus_id id() const noexcept override { return numbers_.publisher(); }
@@ -33,7 +25,7 @@ public:
     {
       const std::lock_guard lock{mutex_}; // so that what one bus publishes is offered in the order of its numbers
       if (is_closed_)
-        return closed();
+        return detail::bus_is_closed();
       const auto at = numbers_.next(topic, now);
       if (to)
         to->offer(hint{std::string{topic}, std::string{key}, std::string{payload}, at});
@@ -46,7 +38,7 @@ public:
   result<std::shared_ptr<detail::subscription_state>> subscribe(std::string_view topic, subscription_options how) override {
     const std::lock_guard lock{mutex_};
     if (is_closed_)
-      return closed();
+      return detail::bus_is_closed();
     return topics_->subscribe(topics_, topic, how, id(), nullptr);
   }
 
@@ -57,7 +49,7 @@ public:
         return;
     }
     topics_->for_each([this](const std::string&, detail::bus_topic& one) {
-      one.end(closed(), id());
+      one.end(detail::bus_is_closed(), id());
       one.offer(gone{id()});
     });
   }

@@ -21,7 +21,7 @@ result<void> outbox::add(
   std::string_view topic, std::string_view key, std::string_view payload, std::shared_ptr<detail::commit_ticket> told) {
   const std::lock_guard lock{mutex_};
   if (is_closed_)
-    return error{errc::closed, "the bus was closed"};
+    return detail::bus_is_closed();
   const auto bytes = topic.size() + key.size() + payload.size();
   if (hints_ == most_ || (hints_ > 0 && hint_bytes_ + bytes > most_bytes_))
     return error{errc::bus_full, "too much is on its way to the server already",

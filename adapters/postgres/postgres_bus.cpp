@@ -5,8 +5,6 @@
 
 #include <boost/outcome/try.hpp>
 
-#include <random>
-
 namespace weir::postgres {
 
 namespace {
@@ -60,20 +58,11 @@ result<void> check_server(const bus_settings& how) {
   return success();
 }
 
-bus_id drawn() {
-  std::random_device entropy;
-  return {std::uint64_t{entropy()} << 32U | entropy()};
-}
-
-error closed() {
-  return error{errc::closed, "the bus was closed"};
-}
-
 class postgres_link final : public detail::bus_link {
 public:
   postgres_link(caf::actor_system& system, bus_settings how, const bus_options& limits)
     : how_{std::move(how)},
-      id_{drawn()},
+      id_{detail::draw_bus_id()},
       topics_{std::make_shared<detail::bus_topics>(system)},
       outbox_{id_, limits.outgoing, limits.outgoing_bytes} {
     listener_.emplace(how_, id_, outbox_, topics_);
@@ -97,7 +86,7 @@ public:
   result<std::shared_ptr<detail::subscription_state>> subscribe(std::string_view topic, subscription_options how) override {
     const std::lock_guard lock{mutex_};
     if (is_closed_)
-      return closed();
+      return detail::bus_is_closed();
     return listener_->subscribe(topic, how);
   }
 
@@ -108,7 +97,7 @@ public:
         return;
     }
     outbox_.close();
-    topics_->for_each([](const std::string&, detail::bus_topic& one) { one.end(closed(), std::nullopt); });
+    topics_->for_each([](const std::string&, detail::bus_topic& one) { one.end(detail::bus_is_closed(), std::nullopt); });
   }
 
   bus_stats stats() const override {

@@ -37,6 +37,11 @@ private:
   head_signal signal_{1};
 };
 
+/// An id for a bus that is opened.
+bus_id draw_bus_id();
+
+error bus_is_closed();
+
 /// What is behind a bus: a hub in this process, or a server. Closed at the latest when it is destroyed. Any thread.
 class bus_link {
 public:
