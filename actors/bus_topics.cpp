@@ -125,8 +125,8 @@ std::shared_ptr<const bus_topic::members> bus_topic::current() const {
 }
 
 bus_topics::~bus_topics() {
-  for (auto& part : parts_)
-    for (const auto& [name, topic] : part.topics)
+  for (auto& some : parts_)
+    for (const auto& [name, topic] : some.topics)
       post(topic->actor(), control_message{{}, stop_host{}});
 }
 
@@ -170,11 +170,11 @@ std::shared_ptr<subscription_state> bus_topics::subscribe(const std::shared_ptr<
 }
 
 void bus_topics::for_each(const std::function<void(const std::string&, bus_topic&)>& action) const {
-  for (const auto& part : parts_) {
+  for (const auto& some : parts_) {
     std::vector<std::pair<std::string, std::shared_ptr<bus_topic>>> all;
     {
-      const std::lock_guard lock{part.mutex};
-      all.assign(part.topics.begin(), part.topics.end());
+      const std::lock_guard lock{some.mutex};
+      all.assign(some.topics.begin(), some.topics.end());
     }
     for (const auto& [name, topic] : all)
       action(name, *topic);
