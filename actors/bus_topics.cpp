@@ -32,11 +32,15 @@ private:
   std::weak_ptr<bus_topic> of_;
 };
 
+std::int64_t wall_clock() noexcept {
+  return std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
+}
+
 } // namespace
 
-void bus_counts::count(const hint& one, std::int64_t now) noexcept {
+void bus_counts::count(const hint_place& one, std::int64_t now) noexcept {
   heard.fetch_add(1, std::memory_order_relaxed);
-  const auto microseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(now - one.at().published_at, 0)) / 1000;
+  const auto microseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(now - one.published_at, 0)) / 1000;
   const auto place = std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(microseconds)), lag.size() - 1);
   lag[place].fetch_add(1, std::memory_order_relaxed);
 }
@@ -48,26 +52,43 @@ void bus_counts::put_into(bus_stats& figures) const noexcept {
     figures.lag[place] = lag[place].load(std::memory_order_relaxed);
 }
 
+bus_topic::step bus_topic::take_in(bus_record& what) {
+  const std::lock_guard lock{mutex_};
+  if (members_->empty())
+    return step::none;
+  if (inlet_.size() >= room_)
+    return step::make_room;
+  inlet_.emplace_back(next_place_++, std::move(what));
+  if (is_called_)
+    return step::none;
+  if (members_->size() <= most_in_place)
+    return step::hand_out;
+  is_called_ = true;
+  return step::call;
+}
+
 void bus_topic::offer(bus_record what) {
-  for (;;) {
-    {
-      const std::lock_guard lock{mutex_};
-      if (members_->empty())
-        return;
-      if (inlet_.size() < room_) {
-        inlet_.emplace_back(next_place_++, std::move(what));
-        if (std::exchange(is_called_, true))
-          return;
-        break;
-      }
-    }
+  auto next = take_in(what);
+  for (; next == step::make_room; next = take_in(what))
     drain();
+  if (next == step::none)
+    return;
+  if (next == step::hand_out) {
+    if (const std::unique_lock turn{draining_, std::try_to_lock})
+      return hand_out();
+    const std::lock_guard lock{mutex_}; // whoever hands out may have passed over it
+    if (std::exchange(is_called_, true))
+      return;
   }
   post(actor_, control_message{{}, wake{}});
 }
 
 void bus_topic::drain() {
   const std::lock_guard turn{draining_};
+  hand_out();
+}
+
+void bus_topic::hand_out() {
   std::vector<offered_record> taken;
   std::shared_ptr<const members> all;
   {
@@ -82,10 +103,10 @@ void bus_topic::drain() {
   }
   if (taken.empty())
     return;
-  const auto now = std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
+  const auto now = wall_clock();
   for (const auto& one : taken)
     if (const auto* said = std::get_if<hint>(&one.what))
-      counts_->count(*said, now);
+      counts_->count(said->at(), now);
   for (const auto& one : *all)
     one.state->take(taken);
 }
@@ -167,6 +188,10 @@ std::shared_ptr<subscription_state> bus_topics::subscribe(const std::shared_ptr<
         left(name);
     });
   return made;
+}
+
+void bus_topics::count(const hint_place& one) noexcept {
+  counts_->count(one, wall_clock());
 }
 
 void bus_topics::for_each(const std::function<void(const std::string&, bus_topic&)>& action) const {

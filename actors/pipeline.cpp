@@ -72,6 +72,9 @@ std::optional<error> find_fault(const stream& over, const pipeline_options& opti
       return error{errc::duplicate_lane, "two sinks have the same name", {{"sink", one.name}}};
     if (auto lane = over.lane(one.name); !lane)
       return std::move(lane).error();
+    if (one.announce)
+      if (auto topic = check_announced_topic(one.announce->topic); !topic)
+        return std::move(topic).error().with("sink", one.name);
   }
   return std::nullopt;
 }
@@ -125,7 +128,7 @@ result<pipeline> pipeline::start(caf::actor_system& system, stream over, pipelin
                              result<sink_state> outcome) { word->say(std::move(outcome)); };
     sinks.push_back(spawn(system, spawn_options{.name = "weir.sink." + one.name}, detail::run_sink, shared,
       detail::sink_parts{one.name, std::move(one.destination), one.policy, options.resume ? one.confirmed : options.confirmed,
-        on_opened, on_failing}));
+        std::move(one.announce), on_opened, on_failing}));
   }
   auto from_here = opened->wait({options.resume ? options.resume : options.confirmed});
   if (!from_here) {

@@ -23,6 +23,7 @@ struct sink_engine {
   std::uint64_t running_epoch = 0;
   bool lane_has_ended = false;             // for whatever reason: no pause helps
   std::optional<std::uint64_t> kept_aside; // the item whose dead letters are kept, acknowledged or not
+  std::shared_ptr<announcer> announcing;   // null where nobody is told
 
   sink& destination() const { return *parts.destination; }
 
@@ -166,6 +167,8 @@ task<result<void>> write(self me, engine_ptr engine, std::vector<lane_item> item
 void acknowledge(sink_engine& engine, deliveries& group, std::size_t begin, std::size_t end) {
   for (auto index = begin; index < end; ++index) {
     const auto& item = group[index].item();
+    if (engine.announcing)
+      engine.announcing->add(item);
     if (const auto* at = position_of(item); at != nullptr && (!engine.committed || covers(*at, *engine.committed)))
       engine.committed = *at;
     if (const auto* marker = std::get_if<snapshot_complete>(&item); marker != nullptr && engine.running == marker->request) {
@@ -333,6 +336,8 @@ task<> keep_draining(self me, engine_ptr engine) {
   engine->parts.on_opened(opened);
   if (!opened)
     co_return;
+  if (engine->announcing)
+    engine->announcing->begin(engine->shared->collections);
   for (;;) {
     auto draining = guarded(me, drain_lane(me, engine));
     auto drained = co_await std::move(draining);
@@ -363,6 +368,14 @@ task<> keep_draining(self me, engine_ptr engine) {
   }
 }
 
+std::optional<child> begin_announcing(self me, sink_engine& engine) {
+  if (!engine.parts.announce)
+    return std::nullopt;
+  engine.announcing = std::make_shared<announcer>(std::move(*engine.parts.announce),
+    [observer = engine.shared->observer, sink = engine.parts.name](const error& why) { observer->on_unannounced(sink, why); });
+  return me.spawn(&announcer::run, engine.announcing);
+}
+
 } // namespace
 
 task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_parts parts) {
@@ -374,9 +387,16 @@ task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_part
   const auto pause = backoff{parts.policy.first_pause, parts.policy.longest_pause};
   auto requests = shared->over.requests().producer();
   auto engine = std::make_shared<sink_engine>(sink_engine{std::move(shared), std::move(parts), lane.value().consumer(),
-    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, false, std::nullopt});
+    std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, false, std::nullopt, nullptr});
+  auto telling = begin_announcing(me, *engine);
   auto draining = keep_draining(me, engine);
   co_await std::move(draining);
+  if (!telling)
+    co_return;
+  engine->announcing->end();
+  auto joining = telling->join();
+  auto joined = co_await joining;
+  (void)joined; // whoever is asked to stop tells nobody anything more
 }
 
 } // namespace weir::detail

@@ -26,13 +26,14 @@ loss_tracker::publisher_state& loss_tracker::state_of(bus_id publisher, std::uin
       forget_another(publisher);
   }
   of.heard = now;
-  of.is_gone = false;
+  of.is_gone = of.has_left;
   return of;
 }
 
 /// Everything up to `before` should have been heard by now.
 void loss_tracker::note_number(publisher_state& of, std::uint64_t before) {
   if (before > of.last) {
+    of.missing_hints += before - of.last;
     if (!of.missing) {
       of.missing = of.last;
       of.cause = of.may_miss ? loss_cause::link_gap : loss_cause::publisher;
@@ -72,6 +73,7 @@ loss_tracker::heard loss_tracker::on_hint(std::string_view topic, const hint_pla
   found.is_new = true;
   note_number(of, at.number - 1);
   of.last = at.number;
+  ++of.heard_hints;
   if (const auto in = topics_.find(topic); in != topics_.end()) {
     if (const auto missing = missing_before(in->second, at.publisher, of, at.on_topic - 1))
       found.before.push_back({in->first, *missing});
@@ -130,8 +132,11 @@ std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
   note_number(of, one.number);
   if (of.missing) // there is nobody any more to ask
     give_up(found, one.publisher, of);
-  tell_gone(found, one.publisher);
-  publishers_.erase(one.publisher);
+  of.missing.reset();
+  if (!of.is_gone)
+    tell_gone(found, one.publisher);
+  of.is_gone = true;
+  of.has_left = true;
   for (auto& [topic, in] : topics_)
     in.last.erase(one.publisher);
   return found;
@@ -180,6 +185,14 @@ std::vector<std::pair<bus_id, std::uint64_t>> loss_tracker::take_asks(time now) 
     asks.emplace_back(publisher, *of.missing);
   }
   return asks;
+}
+
+std::vector<publisher_figures> loss_tracker::figures(time now) const {
+  std::vector<publisher_figures> all;
+  all.reserve(publishers_.size());
+  for (const auto& [publisher, of] : publishers_)
+    all.push_back({publisher, of.last, of.heard_hints, of.missing_hints, of.interval, now - of.heard, of.is_gone, of.has_left});
+  return all;
 }
 
 /// Something is missing, and nobody will say on which topics.

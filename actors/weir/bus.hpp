@@ -4,6 +4,7 @@
 #include <weir/error.hpp>
 #include <weir/hint.hpp>
 #include <weir/hint_buffer.hpp>
+#include <weir/loss_tracker.hpp>
 #include <weir/self.hpp>
 #include <weir/task.hpp>
 #include <weir/worker.hpp>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// A bus carries hints to every replica: best effort, at most once, and no loss is silent. docs/bus.md says how.
 namespace weir {
@@ -41,7 +43,7 @@ struct subscription_stats {
 class [[nodiscard]] record_operation : public detail::waiter {
 public:
   ~record_operation();
-  bool await_ready();
+  bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
     start(frame, *frame.promise().root);
@@ -99,7 +101,8 @@ private:
 struct bus_stats {
   std::uint64_t published = 0;   ///< hints that were accepted
   std::uint64_t refused = 0;     ///< … and not: bad_topic, too_large, bus_full, closed
-  std::uint64_t heard = 0;       ///< hints for topics that somebody subscribes to
+  std::uint64_t unconfirmed = 0; ///< accepted, and then refused by the server, or nobody knows whether it has them
+  std::uint64_t heard = 0;       ///< hints, whether somebody subscribes to their topics or not
   std::uint64_t undecodable = 0; ///< heard, and not understood
   std::uint64_t foreign = 0;     ///< heard, and nothing that a bus says
   std::uint64_t reconnects = 0;
@@ -111,6 +114,9 @@ struct bus_stats {
   /// Hints by their time from publish to fan-out: [n] counts those of less than 2^n microseconds (and not less than half of
   /// that).
   std::array<std::uint64_t, 40> lag = {};
+
+  /// The buses that are heard on a server, this one included; in one process nobody counts them.
+  std::vector<publisher_figures> publishers = {};
 };
 
 /// A handle: copies are the same bus, and with the last one it is closed. Thread-safe.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/announcer.hpp>
 #include <weir/sink.hpp>
 #include <weir/source.hpp>
 #include <weir/spawn.hpp>
@@ -64,6 +65,9 @@ public:
   virtual void on_recovery(const std::string& /*sink*/) {}
   virtual void on_dead_letters(const std::string& /*lane*/, std::size_t /*count*/, const error& /*first*/) {}
   virtual void on_backfill(const std::string& /*sink*/, bool /*complete*/) {}
+
+  /// Something that the sink has committed can't be announced.
+  virtual void on_unannounced(const std::string& /*sink*/, const error& /*why*/) {}
 };
 
 /// What a sink engine does about records and writes that don't succeed.
@@ -85,7 +89,8 @@ struct pipeline_sink {
   std::string name = {}; ///< the lane's
   std::unique_ptr<sink> destination = {};
   sink_policy policy = {};
-  std::optional<position> confirmed = {}; ///< with `resume`: what its lane won't bring again
+  std::optional<position> confirmed = {};        ///< with `resume`: what its lane won't bring again
+  std::optional<announce_options> announce = {}; ///< where others are told what it has committed, after the commit
 };
 
 struct pipeline_options {

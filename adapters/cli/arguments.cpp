@@ -15,7 +15,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array command_names{"run"sv, "check"sv, "log"sv, "version"sv};
+constexpr std::array command_names{"run"sv, "check"sv, "log"sv, "bus"sv, "version"sv};
 
 constexpr auto exit_codes = R"(Exit codes:
   0    done: the source has ended and everything is acknowledged, or a signal came and all was drained
@@ -62,7 +62,7 @@ public:
     run_->footer(run_example);
     check_->footer(check_example);
     version_->footer(version_example);
-    for (auto* command : {run_, check_, log_, version_})
+    for (auto* command : {run_, check_, log_, bus_, version_})
       command->allow_extras();
   }
 
@@ -131,18 +131,21 @@ private:
   CLI::App* run_ = app_.add_subcommand("run", "Run a pipeline until its source ends or a signal comes");
   CLI::App* check_ = app_.add_subcommand("check", "Say everything that is wrong with a configuration, without running it");
   CLI::App* log_ = app_.add_subcommand("log", "Create, write, read and look after a log: \"weir log --help\" says how");
+  CLI::App* bus_ = app_.add_subcommand("bus", "Publish and print hints on a bus: \"weir bus --help\" says how");
   CLI::App* version_ = app_.add_subcommand("version", "Print the version");
 };
 
 } // namespace
 
 parsed_arguments parse_arguments(std::span<const std::string> given) {
-  if (given.empty() || given.front() != "log")
-    return command_line{}.parse(given);
-  auto parsed = parse_log_arguments(given.subspan(1));
-  if (auto* end = std::get_if<early_end>(&parsed))
-    return std::move(*end);
-  return std::get<log_arguments>(std::move(parsed));
+  const auto widened = [](auto parsed) {
+    return std::visit([](auto& one) { return parsed_arguments{std::move(one)}; }, parsed);
+  };
+  if (!given.empty() && given.front() == "log")
+    return widened(parse_log_arguments(given.subspan(1)));
+  if (!given.empty() && given.front() == "bus")
+    return widened(parse_bus_arguments(given.subspan(1)));
+  return command_line{}.parse(given);
 }
 
 std::string version_text() {

@@ -85,7 +85,7 @@ std::vector<sink_config> read_sinks(
       continue;
     }
     table_reader reader{*table, "sink", path, notes};
-    sinks.push_back(read_sink(reader, directory));
+    sinks.push_back(read_sink(reader, directory, notes));
   }
   return sinks;
 }

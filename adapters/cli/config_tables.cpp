@@ -25,6 +25,7 @@ constexpr std::array stream_logs{"sqlite"sv};
 constexpr std::array floors{"sink"sv, "log"sv};
 constexpr std::array log_formats{"changes"sv, "entries"sv};
 constexpr std::array policies{"stop"sv, "dead-letter"sv};
+constexpr std::array announced_per{"key"sv, "batch"sv};
 constexpr std::array pipe_policies{"refuse"sv, "new-epoch"sv, "skip-confirmed"sv};
 constexpr std::array scheduling_policies{"stealing"sv, "sharing"sv};
 
@@ -158,6 +159,34 @@ void read_policy(table_reader& reader, sink_policy& policy) {
       fmt::format("at most {}", in_quotes(exact_duration(policy.longest_pause))));
 }
 
+announce_config read_announce(table_reader& reader) {
+  announce_config read;
+  constexpr auto expected_bus = "a URL such as \"postgres://localhost/app\""sv;
+  reader.require("bus", expected_bus);
+  if (auto given = reader.text("bus", expected_bus)) {
+    if (const auto valid = check_bus_url(*given); !valid)
+      reader.fail("bus", valid.error().sentence(), std::string{expected_bus});
+    read.where.url = std::move(*given);
+  }
+  constexpr auto expected_topic = "1 to 256 bytes of UTF-8 without NUL, such as \"changed/{collection}\""sv;
+  reader.require("topic", expected_topic);
+  if (auto given = reader.text("topic", expected_topic)) {
+    if (const auto valid = check_announced_topic(*given); !valid)
+      reader.fail("topic", valid.error().sentence(), std::string{expected_topic});
+    read.topic = std::move(*given);
+  }
+  if (reader.choice("per", announced_per) == "batch")
+    read.per = announce_per::batch;
+  constexpr auto expected_channel = "1 to 63 bytes of UTF-8 without NUL"sv;
+  if (auto given = reader.text("channel", expected_channel)) {
+    if (!check_bus_channel(*given))
+      reader.fail("channel", in_quotes(*given) + " is not a channel's name", std::string{expected_channel});
+    read.where.channel = std::move(*given);
+  }
+  reader.refuse_unknown_keys(std::nullopt);
+  return read;
+}
+
 } // namespace
 
 std::optional<std::string> read_name(table_reader& reader, std::string_view example) {
@@ -228,7 +257,7 @@ void read_stream(table_reader& reader, const std::filesystem::path& directory, r
   reader.refuse_unknown_keys(reader.has("type") ? type : "channel");
 }
 
-sink_config read_sink(table_reader& reader, const std::filesystem::path& directory) {
+sink_config read_sink(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes) {
   sink_config sink;
   if (auto given = read_name(reader, "audit"))
     sink.name = std::move(*given);
@@ -252,6 +281,10 @@ sink_config read_sink(table_reader& reader, const std::filesystem::path& directo
     sink.to = std::move(log);
   }
   read_policy(reader, sink.policy);
+  if (const auto* table = reader.table("announce")) {
+    table_reader announce{*table, "sink.announce", reader.path_of("announce"), notes};
+    sink.announce = read_announce(announce);
+  }
   reader.refuse_unknown_keys(type);
   return sink;
 }

@@ -22,7 +22,7 @@ std::optional<std::filesystem::path> read_path(
 /// wrong or missing keeps its default.
 void read_source(table_reader& reader, const std::filesystem::path& directory, source_config& source);
 void read_stream(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes, stream_config& stream);
-sink_config read_sink(table_reader& reader, const std::filesystem::path& directory);
+sink_config read_sink(table_reader& reader, const std::filesystem::path& directory, reading_notes& notes);
 void read_scheduler(table_reader& reader, scheduler_settings& scheduler);
 
 } // namespace weir::cli

@@ -1,6 +1,7 @@
 #include <weir/cli/endpoints.hpp>
 #include <weir/cli/plain_text.hpp>
 
+#include "buses.hpp"
 #include "cross_check.hpp"
 #include "log_ports.hpp"
 #include "shared_files.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <system_error>
 
 namespace weir::cli {
@@ -29,7 +31,7 @@ std::string real_path(const std::filesystem::path& path) {
 /// The sentence, with the reason that the operating system or a child process gave.
 std::string sentence_of(const error& why) {
   auto sentence = why.sentence();
-  for (const auto* fact : {"reason", "stderr"})
+  for (const auto* fact : {"reason", "stderr", "said"})
     if (const auto said = why.fact_of(fact); !said.empty() && sentence.find(said) == std::string::npos)
       sentence.append(": ").append(said);
   return sentence;
@@ -140,6 +142,22 @@ std::optional<config_error> check_sink(const config& from, std::size_t index, co
     advice(from, *confirmed)};
 }
 
+/// A server that can't be reached is none that is wrong: hints wait for it, for a while.
+void check_buses(const config& from, config_errors& into) {
+  std::map<bus_place, result<void>> known;
+  for (std::size_t index = 0; index < from.sinks.size(); ++index) {
+    const auto& announce = from.sinks[index].announce;
+    if (!announce)
+      continue;
+    auto found = known.find(announce->where);
+    if (found == known.end())
+      found = known.emplace(announce->where, check_bus(announce->where, true)).first;
+    if (!found->second)
+      into.push_back(at_key(
+        from, path_of_sink(index) + ".announce.bus", found->second.error(), "a PostgreSQL 13 or later that carries a bus"));
+  }
+}
+
 /// What a sink will not get any more: up to where its lane begins, or where it has none, what was confirmed.
 std::optional<position> gone_for(
   const durable::seen& stream, const std::string& sink, const std::optional<position>& confirmed) {
@@ -223,6 +241,7 @@ config_errors check_endpoints(const config& from, const std::optional<position>&
       errors.push_back(std::move(*wrong));
   }
   std::ranges::move(shared, std::back_inserter(errors));
+  check_buses(from, errors);
   return in_order(std::move(errors));
 }
 
@@ -245,13 +264,17 @@ std::string described_stream(const config& from) {
 }
 
 std::string described_sink(const sink_config& one) {
-  return std::visit(overloaded{
-                      [](const sqlite_sink_options& options) { return "sqlite " + options.path.native(); },
-                      [](const jsonl_sink_options& options) { return "jsonl " + options.path.native(); },
-                      [](const stdout_sink_options&) { return std::string{"stdout"}; },
-                      [](const log_sink_config& log) { return fmt::format("log {}, topic {}", log.path.native(), log.topic); },
-                    },
-    one.to);
+  auto text =
+    std::visit(overloaded{
+                 [](const sqlite_sink_options& options) { return "sqlite " + options.path.native(); },
+                 [](const jsonl_sink_options& options) { return "jsonl " + options.path.native(); },
+                 [](const stdout_sink_options&) { return std::string{"stdout"}; },
+                 [](const log_sink_config& log) { return fmt::format("log {}, topic {}", log.path.native(), log.topic); },
+               },
+      one.to);
+  if (one.announce)
+    text += ", announced on " + one.announce->topic;
+  return text;
 }
 
 } // namespace weir::cli

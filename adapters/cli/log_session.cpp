@@ -3,11 +3,10 @@
 #include <weir/cli/files.hpp>
 #include <weir/cli/log_report.hpp>
 #include <weir/cli/plain_text.hpp>
-#include <weir/configure.hpp>
 #include <weir/sqlite_log.hpp>
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
+#include "command_system.hpp"
+
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -37,15 +36,6 @@ error unclear_topic(const std::vector<topic_description>& all) {
 
 } // namespace
 
-/// One actor works at a time, and waits for a disk: what counts is that it wakes soon.
-struct log_session::runtime {
-  struct settings : caf::actor_system_config {
-    settings() { configure(*this, {.policy = scheduler_policy::sharing, .threads = 2}); }
-  };
-  settings config;
-  caf::actor_system system{config};
-};
-
 exit_code tell_failure(const log_arguments& given, const error& why) {
   write_all(STDERR_FILENO, failure_text(given.command, why));
   return code_of(why);
@@ -55,18 +45,18 @@ result<log_session> log_session::open(const std::filesystem::path& file, log_acc
   auto store = open_store(file, wanted);
   if (!store)
     return std::move(store).error();
-  return log_session{std::make_unique<runtime>(), std::move(store).value()};
+  return log_session{std::make_unique<command_system>(), std::move(store).value()};
 }
 
-log_session::log_session(std::unique_ptr<runtime> made, std::shared_ptr<log_store> store) noexcept
-  : runtime_{std::move(made)},
+log_session::log_session(std::unique_ptr<command_system> made, std::shared_ptr<log_store> store) noexcept
+  : system_{std::move(made)},
     store_{std::move(store)} {}
 
 log_session::~log_session() = default;
 log_session::log_session(log_session&&) noexcept = default;
 
 caf::actor_system& log_session::system() noexcept {
-  return runtime_->system;
+  return system_->get();
 }
 
 task<result<std::shared_ptr<log_topic>>> choose_topic(

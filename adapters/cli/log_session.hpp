@@ -18,6 +18,8 @@ class actor_system;
 
 namespace weir::cli {
 
+class command_system;
+
 enum class log_access {
   read,  ///< also where it can't be written
   write, ///< it must be there
@@ -68,8 +70,7 @@ public:
   }
 
 private:
-  struct runtime;
-  log_session(std::unique_ptr<runtime> made, std::shared_ptr<log_store> store) noexcept;
+  log_session(std::unique_ptr<command_system> made, std::shared_ptr<log_store> store) noexcept;
   caf::actor_system& system() noexcept;
 
   template <class F, class... Args>
@@ -80,7 +81,7 @@ private:
     into->emplace(std::move(value));
   }
 
-  std::unique_ptr<runtime> runtime_;
+  std::unique_ptr<command_system> system_;
   std::shared_ptr<log_store> store_; // last: it is let go of before the actors' system
 };
 

@@ -1,4 +1,5 @@
 #include <weir/cli/arguments.hpp>
+#include <weir/cli/bus_commands.hpp>
 #include <weir/cli/commands.hpp>
 #include <weir/cli/files.hpp>
 #include <weir/cli/log_commands.hpp>
@@ -35,6 +36,8 @@ exit_code execute(std::vector<std::string> given) {
   }
   if (const auto* log = std::get_if<log_arguments>(&parsed))
     return run_log_command(*log);
+  if (const auto* bus = std::get_if<bus_arguments>(&parsed))
+    return run_bus_command(*bus);
   const auto& asked = std::get<arguments>(parsed);
   switch (asked.what) {
   case command::run: return run_pipeline(asked);

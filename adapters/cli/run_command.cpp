@@ -9,8 +9,10 @@
 #include <weir/cli/signals.hpp>
 #include <weir/cli/stores.hpp>
 #include <weir/cli/summary.hpp>
+#include <weir/cli/units.hpp>
 #include <weir/durable.hpp>
 
+#include "buses.hpp"
 #include "configured.hpp"
 #include "log_ports.hpp"
 
@@ -132,7 +134,21 @@ private:
     auto from = make_source(read);
     if (!from)
       return fail(exit_code::failed, std::move(from).error());
+    if (auto opened = open_buses(system, read); !opened)
+      return fail(exit_code::failed, std::move(opened).error());
     start(system, read, std::move(lanes).value(), std::move(from).value(), std::move(state));
+    end_buses();
+  }
+
+  /// One for each place, however many sinks announce there.
+  result<void> open_buses(caf::actor_system& system, const config& read) {
+    for (const auto& one : read.sinks) {
+      if (!one.announce || buses_.contains(one.announce->where))
+        continue;
+      BOOST_OUTCOME_TRY(auto opened, open_bus(system, one.announce->where, true));
+      buses_.emplace(one.announce->where, watched_bus{std::move(opened)});
+    }
+    return success();
   }
 
   /// The pipeline's stream, and where it goes on.
@@ -189,7 +205,7 @@ private:
       names.push_back(one.name);
       if (std::holds_alternative<stdout_sink_options>(one.to))
         standard_output = one.name;
-      options.to.push_back({one.name, make_sink(read, one), one.policy, lanes.floors[one.name]});
+      options.to.push_back({one.name, make_sink(read, one), one.policy, lanes.floors[one.name], announcing(one)});
     }
     const auto score = std::make_shared<scoreboard>(std::move(names), state->confirmed(), std::move(standard_output));
     auto positions = std::make_unique<directory_positions>(state);
@@ -202,7 +218,7 @@ private:
     options.store = std::move(positions);
     options.dead_letters = std::make_unique<file_dead_letters>(state->dead_letters());
     options.observer = score;
-    announce(read, lanes.resume ? lanes.resume : state->confirmed());
+    tell_beginning(read, lanes.resume ? lanes.resume : state->confirmed());
     const auto begun = steady::now();
     auto started = pipeline::start(system, lanes.over, std::move(options));
     if (!started)
@@ -218,7 +234,23 @@ private:
     told_.outcome = drains_ ? run_summary::outcomes::drained : run_summary::outcomes::done;
   }
 
-  void announce(const config& read, const std::optional<position>& confirmed) {
+  /// What waits still goes out, where there is a server.
+  void end_buses() {
+    for (const auto& [place, one] : buses_)
+      if (const auto now = one.link.stats(); now.trouble && now.outgoing > 0)
+        log_.warning(fmt::format("{} could not be published, because the bus fails: {}", counted(now.outgoing, "hint", "hints"),
+                       now.trouble->sentence()),
+          now.trouble->facts());
+    buses_.clear();
+  }
+
+  std::optional<announce_options> announcing(const sink_config& one) const {
+    if (!one.announce)
+      return std::nullopt;
+    return announce_options{buses_.at(one.announce->where).link, one.announce->topic, one.announce->per};
+  }
+
+  void tell_beginning(const config& read, const std::optional<position>& confirmed) {
     std::vector<std::pair<std::string, std::string>> facts{{"source", described_source(read)}};
     if (read.stream.log)
       facts.emplace_back("stream", described_stream(read));
@@ -243,7 +275,9 @@ private:
       }
       if (score.final_failure())
         running.abort();
-      tell_trouble(lanes.trouble());
+      tell_trouble("the stream's log", lanes.trouble(), log_fails_);
+      for (auto& [place, one] : buses_)
+        tell_trouble("the bus that is announced on", one.link.stats().trouble, one.fails);
       if (const auto number = signal_.load(); number != 0 && !drains_) {
         drains_ = true;
         log_.info(
@@ -254,15 +288,15 @@ private:
     }
   }
 
-  /// When the stream's log begins to fail, and when it goes on.
-  void tell_trouble(std::optional<error> now) {
-    if (now.has_value() == log_fails_)
+  /// When something begins to fail, and when it goes on.
+  void tell_trouble(std::string_view what, const std::optional<error>& now, bool& fails) {
+    if (now.has_value() == fails)
       return;
-    log_fails_ = now.has_value();
+    fails = now.has_value();
     if (now)
-      log_.warning("the stream's log fails, and is tried again: " + now->sentence(), now->facts());
+      log_.warning(fmt::format("{} fails, and is tried again: {}", what, now->sentence()), now->facts());
     else
-      log_.info("the stream's log goes on");
+      log_.info(fmt::format("{} goes on", what));
   }
 
   void tell() {
@@ -296,6 +330,12 @@ private:
   bool drains_ = false;
   bool log_fails_ = false;
   bool summary_to_stderr_ = false;
+
+  struct watched_bus {
+    bus link;
+    bool fails = false;
+  };
+  std::map<bus_place, watched_bus> buses_;
 };
 
 } // namespace

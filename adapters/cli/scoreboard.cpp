@@ -73,6 +73,12 @@ void scoreboard::on_overload(const std::string& sink, std::chrono::milliseconds 
     tell(severity::info, fmt::format("the sink {} asks to be left alone for a while", sink), {{"wait", exact_duration(wait)}});
 }
 
+void scoreboard::on_unannounced(const std::string& sink, const error& why) {
+  const std::lock_guard lock{mutex_};
+  tell(severity::warning, fmt::format("the sink {} can't announce what it has committed: {}", sink, why.sentence()),
+    facts_of(why));
+}
+
 void scoreboard::on_failure(const std::string& sink, const error& why, std::chrono::milliseconds next_try) {
   const std::lock_guard lock{mutex_};
   if (auto* score = find(sink))

@@ -34,7 +34,7 @@ public:
     app_.get_formatter()->column_width(26);
     app_.footer(std::string{row.footer});
     app_.allow_extras();
-    if (!family.operand.empty())
+    if (row.has_operand)
       app_.add_option(std::string{family.operand}, operand_, std::string{family.operand_text})->required()->type_name("");
     for (const auto& one : row.options)
       add(one);
@@ -119,7 +119,7 @@ private:
       if (!values.empty())
         read.options.add(one.name, values.front());
     }
-    if (!family_.operand.empty() && operand_.empty())
+    if (row_.has_operand && operand_.empty())
       return missing_operand();
     return read;
   }

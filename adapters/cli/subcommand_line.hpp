@@ -30,6 +30,7 @@ struct command_row {
   std::string_view text;
   std::span<const option_row> options;
   std::string_view footer; ///< an example, and what else a user must know
+  bool has_operand = true; ///< it works on one of what its family works on
 };
 
 /// Commands that work on the same kind of thing.
@@ -38,7 +39,7 @@ struct command_family {
   std::string_view text;
   std::string_view footer;
   std::span<const command_row> commands;
-  std::string_view operand;      ///< what they work on: "FILE"; empty: nothing
+  std::string_view operand;      ///< what they work on: "FILE"
   std::string_view operand_text; ///< "The log's file"
   std::string_view missing;      ///< what its lack is told: "the log's FILE is missing, as in \"{} events.db\""
 };

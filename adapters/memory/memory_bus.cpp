@@ -27,7 +27,9 @@ public:
       if (is_closed_)
         return detail::bus_is_closed();
       const auto at = numbers_.next(topic, now);
-      if (to)
+      if (!to)
+        topics_->count(at);
+      else
         to->offer(hint{std::string{topic}, std::string{key}, std::string{payload}, at});
     }
     if (told)

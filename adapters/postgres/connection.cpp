@@ -19,11 +19,11 @@ constexpr std::array<std::pair<const char*, const char*>, 7> defaults{
   {{"keepalives", "1"}, {"keepalives_idle", "5"}, {"keepalives_interval", "2"}, {"keepalives_count", "3"},
     {"tcp_user_timeout", "10000"}, {"application_name", "weir bus"}, {"connect_timeout", "10"}}};
 
-/// libpq's text on one line, without its "connection to server … failed: " and the SQLSTATE that verbosity adds.
+/// libpq's text on one line, without the place in the server's source that verbosity adds.
 std::string one_line(std::string_view text) {
   std::string line;
-  for (const auto one : text)
-    if (one != '\n')
+  for (const auto one : text.substr(0, text.find("\nLOCATION:")))
+    if (one != '\n' && one != '\t')
       line += one;
     else if (!line.empty() && line.back() != ' ')
       line += ' ';
@@ -56,6 +56,15 @@ errc code_of(std::string_view state) noexcept {
   if (state.empty() || state.starts_with("08") || state.starts_with("57P") || state.starts_with("53"))
     return errc::disconnected;
   return errc::io_failed;
+}
+
+/// Why there is no connection.
+std::string_view refusal_of(errc code) noexcept {
+  switch (code) {
+  case errc::permission_denied: return "the server does not let this user in";
+  case errc::not_found: return "the server has no such database";
+  default: return "can't connect to the server";
+  }
 }
 
 int milliseconds_until(clock::time_point until) {
@@ -141,6 +150,11 @@ std::string rows::first(int column) const {
   return PQgetvalue(result_.get(), 0, column);
 }
 
+error connection::refusal() const {
+  const auto why = failure({});
+  return error{why.code(), std::string{refusal_of(why.code())}, why.facts()};
+}
+
 error connection::failure(std::string_view what) const {
   const auto said = one_line(PQerrorMessage(handle_.get()));
   const auto state = state_in(said);
@@ -167,10 +181,10 @@ result<connection> connection::open(const server_settings& to, const wake_event&
     return error{errc::io_failed, "libpq has no memory for a connection"};
   PQsetErrorVerbosity(handle, PQERRORS_VERBOSE);
   if (PQstatus(handle) == CONNECTION_BAD)
-    return made.failure("can't connect to the server");
+    return made.refusal();
   for (auto wanted = PGRES_POLLING_WRITING; wanted != PGRES_POLLING_OK; wanted = PQconnectPoll(handle)) {
     if (wanted == PGRES_POLLING_FAILED)
-      return made.failure("can't connect to the server");
+      return made.refusal();
     const auto events = static_cast<short>(wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT);
     auto ready = poll_socket(PQsocket(handle), events, stop, until);
     if (!ready)

@@ -70,6 +70,7 @@ private:
   };
 
   connection(pg_conn* opened, std::string place) noexcept : handle_{opened}, place_{std::move(place)} {}
+  error refusal() const;
   error failure(std::string_view what) const;
 
   std::unique_ptr<pg_conn, close> handle_;

@@ -57,6 +57,11 @@ std::shared_ptr<detail::subscription_state> listener::subscribe(std::string_view
   return topics_->subscribe(topics_, topic, how, own_, std::move(forget));
 }
 
+std::vector<publisher_figures> listener::publishers() const {
+  const std::lock_guard lock{heard_->mutex};
+  return heard_->tracker.figures(time_of(clock::now()));
+}
+
 void listener::run() {
   jittered_backoff pauses;
   for (bool is_first = true;; is_first = false) {
@@ -147,7 +152,8 @@ void listener::on(const hint_text& one) {
   const auto now = time_of(clock::now());
   const auto topic = topics_->find(one.topic);
   if (!topic) {
-    tell(heard_->tracker.on_hint(one.topic, one.at, now).before);
+    if (heard_->tracker.on_hint(one.topic, one.at, now).is_new) // nobody's topic: there is nothing to tell
+      topics_->count(one.at);
     return;
   }
   auto decoded = decode(one);

@@ -37,6 +37,7 @@ public:
   void wait_for_first_try() const { tried_.wait(); }
 
   std::optional<error> trouble() const { return trouble_.get(); }
+  std::vector<publisher_figures> publishers() const;
   std::uint64_t reconnects() const noexcept { return reconnects_.load(std::memory_order_relaxed); }
   std::uint64_t undecodable() const noexcept { return undecodable_.load(std::memory_order_relaxed); }
   std::uint64_t foreign() const noexcept { return foreign_.load(std::memory_order_relaxed); }

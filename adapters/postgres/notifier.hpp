@@ -52,6 +52,7 @@ public:
 
   std::optional<error> trouble() const { return trouble_.get(); }
   std::uint64_t reconnects() const noexcept { return reconnects_.load(std::memory_order_relaxed); }
+  std::uint64_t unconfirmed() const noexcept { return unconfirmed_.load(std::memory_order_relaxed); }
 
   /// The share of the server's queue of notifications that is in use, as of the last beacon; negative: not known.
   double queue_usage() const noexcept { return queue_usage_.load(std::memory_order_relaxed); }
@@ -61,12 +62,14 @@ private:
   bool connect();
   void say(std::vector<outbox::word> words, clock::time_point until);
   void finish();
+  void give_up(const std::vector<outbox::word>& words, const error& why);
 
   const bus_settings& how_;
   outbox& from_;
   std::optional<connection> to_;
   link_trouble trouble_;
   std::atomic<std::uint64_t> reconnects_{0};
+  std::atomic<std::uint64_t> unconfirmed_{0};
   std::atomic<double> queue_usage_{-1};
   bool was_connected_ = false;
   bool has_tried_ = false;

@@ -105,6 +105,8 @@ public:
     topics_->counts().put_into(now);
     now.published = outbox_.published();
     now.refused = refused();
+    now.unconfirmed = notifier_->unconfirmed();
+    now.publishers = listener_->publishers();
     now.undecodable = listener_->undecodable();
     now.foreign = listener_->foreign();
     now.reconnects = listener_->reconnects() + notifier_->reconnects();
@@ -130,13 +132,16 @@ private:
 
 } // namespace
 
+result<void> check_bus(const bus_options& how) {
+  BOOST_OUTCOME_TRY(const auto settings, check(how));
+  auto sound = check_server(settings);
+  const bool is_down = !sound && (sound.error() == errc::disconnected || sound.error() == errc::timed_out);
+  return is_down && how.may_be_down ? success() : std::move(sound);
+}
+
 result<bus> open_bus(caf::actor_system& system, bus_options how) {
   BOOST_OUTCOME_TRY(auto settings, check(how));
-  if (auto sound = check_server(settings); !sound) {
-    const bool is_down = sound.error() == errc::disconnected || sound.error() == errc::timed_out;
-    if (!is_down || !how.may_be_down)
-      return std::move(sound).error();
-  }
+  BOOST_OUTCOME_TRY(check_bus(how));
   return bus{std::make_shared<postgres_link>(system, std::move(settings), how)};
 }
 

@@ -16,6 +16,18 @@
 
 namespace weir {
 
+/// What was heard of one bus.
+struct publisher_figures {
+  bus_id publisher;
+  std::uint64_t published = 0;        ///< hints of it, as far as it was heard to say
+  std::uint64_t heard = 0;            ///< hints
+  std::uint64_t missing = 0;          ///< hints that were published since it was first heard, and not heard
+  std::chrono::milliseconds beacon{}; ///< between its beacons; zero: none was heard
+  std::chrono::nanoseconds silent{};  ///< since anything of it was heard
+  bool is_gone = false;               ///< it has left, or was silent for two beacons
+  bool has_left = false;
+};
+
 /// Something for the subscriptions of a topic, to be told before whatever is heard next.
 struct finding {
   std::string topic;
@@ -59,11 +71,14 @@ public:
   /// … and whom to ask, each at most once in a while: what has moved behind that number?
   std::vector<std::pair<bus_id, std::uint64_t>> take_asks(time now);
 
-  std::size_t publishers() const noexcept { return publishers_.size(); }
+  /// Of every bus that was heard and is not forgotten.
+  std::vector<publisher_figures> figures(time now) const;
 
 private:
   struct publisher_state {
-    std::uint64_t last = 0;                    // heard of it
+    std::uint64_t last = 0; // heard of it
+    std::uint64_t heard_hints = 0;
+    std::uint64_t missing_hints = 0;
     std::optional<std::uint64_t> missing = {}; // something behind that number was not heard, nobody knows on which topics
     loss_cause cause = loss_cause::publisher;  // of what is missing
     bool may_miss = false;                     // the link was down since it was heard
@@ -74,6 +89,7 @@ private:
     std::uint32_t answered = 0;                          // parts that were heard, one after the other, of the answer with …
     std::pair<std::uint64_t, std::uint64_t> answer = {}; // … that number and since
     bool is_gone = false;
+    bool has_left = false;
   };
 
   struct name_hash {

@@ -416,6 +416,9 @@ public:
   void on_backfill(const std::string& sink, bool complete) override {
     log_->add("seen.backfill " + sink + (complete ? " complete" : " begun"));
   }
+  void on_unannounced(const std::string& sink, const weir::error& why) override {
+    log_->add("seen.unannounced " + sink + " " + std::string{name_of(why.code())});
+  }
 
 private:
   std::shared_ptr<call_log> log_;

@@ -21,6 +21,7 @@ struct pipeline_settings {
   std::vector<std::string> collections = {"files"};
   std::optional<weir::position> confirmed = {};
   bool has_letters = true;
+  std::optional<weir::announce_options> announce = {}; ///< of every sink
 };
 
 /// The engines of one pipeline over a channel, wired as pipeline::start() does it, without its blocking waits.
@@ -60,7 +61,7 @@ public:
     engines_.emplace(
       name, weir::spawn(world_->system(), weir::spawn_options{.name = "weir.sink." + name}, weir::detail::run_sink, shared_,
               weir::detail::sink_parts{name, std::make_shared<scripted_sink>(name, log, script), policy, settings_.confirmed,
-                log_opened, log_failing}));
+                settings_.announce, log_opened, log_failing}));
   }
 
   void start_ingest() {

@@ -82,7 +82,8 @@ TEST_CASE("without a command the help goes to standard error") {
 TEST_CASE("what is wrong is told in a sentence, with what was meant") {
   CHECK(refused({"rnu", "x.toml"}) == "weir: there is no command \"rnu\"; did you mean \"run\"?\nTry \"weir --help\".\n");
   CHECK(refused({"start"})
-        == "weir: there is no command \"start\"; expected \"run\", \"check\", \"log\" or \"version\"\nTry \"weir --help\".\n");
+        == "weir: there is no command \"start\"; expected \"run\", \"check\", \"log\", \"bus\" or \"version\"\nTry \"weir "
+           "--help\".\n");
   CHECK(
     refused({"--verison"}) == "weir: there is no option \"--verison\"; did you mean \"--version\"?\nTry \"weir --help\".\n");
   CHECK(refused({"run"})

@@ -109,10 +109,10 @@ TEST_CASE("an unknown key comes with the nearest one that would be known") {
     complaints(all({"naem = \"x\"\n", head, git, sink}))
     == "p.toml:1:1: naem: is not a known key (did you mean \"name\"?); expected \"name\", \"state\", \"source\", \"stream\", "
        "\"sink\" or \"scheduler\" at the top of the file\n");
-  CHECK(
-    complaints(all({head, git, sink, "on-failure = \"stop\"\n"}))
-    == "p.toml:10:1: sink[0].on-failure: is not a known key (did you mean \"on_failure\"?); expected \"name\", \"type\", "
-       "\"on_failure\", \"dead_letter_after\", \"backoff_min\", \"backoff_max\" or \"path\" in [[sink]] of type \"sqlite\"\n");
+  CHECK(complaints(all({head, git, sink, "on-failure = \"stop\"\n"}))
+        == "p.toml:10:1: sink[0].on-failure: is not a known key (did you mean \"on_failure\"?); expected \"name\", \"type\", "
+           "\"on_failure\", \"dead_letter_after\", \"backoff_min\", \"backoff_max\", \"announce\" or \"path\" in [[sink]] of "
+           "type \"sqlite\"\n");
 }
 
 TEST_CASE("an unknown key that nothing resembles comes with all that are known") {

@@ -100,6 +100,15 @@ TEST_CASE("dead letters are counted and told with the first reason") {
   CHECK(events[0].facts == std::vector<std::pair<std::string, std::string>>{{"code", "bad_record"}, {"line", "5"}});
 }
 
+TEST_CASE("what can't be announced is told") {
+  scoreboard score{{"a"}, std::nullopt};
+  score.on_unannounced("a", error{errc::bus_full, "too much is on its way"});
+  const auto events = score.take_events();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].level == severity::warning);
+  CHECK(events[0].message == "the sink a can't announce what it has committed: too much is on its way");
+}
+
 TEST_CASE("only standard output fails for good, and only when its reader has gone") {
   scoreboard score{{"a", "screen"}, std::nullopt, "screen"};
   score.on_failure("a", error{errc::sink_failed, "no"}, 1s);

@@ -57,6 +57,36 @@ loss_tracker listening(std::initializer_list<std::string> topics) {
 
 } // namespace
 
+TEST_CASE("loss tracker: what was heard of each bus is counted") {
+  const bus_id q{8};
+  auto in = listening({});
+  CHECK(in.figures(start).empty());
+  (void)in.on_hint("t", at(5, 1), start); // four were published before
+  (void)in.on_hint("t", at(6, 2), start + 1s);
+  (void)in.on_hint("t", at(6, 2), start + 1s); // again
+  (void)in.on_hint("t", at(9, 3), start + 2s);
+  (void)in.on_beacon(beacon(12, q), start + 2s);
+  (void)in.on_beacon(beacon(13, q), start + 3s);
+  const auto all = in.figures(start + 4s);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].publisher == p);
+  CHECK(all[0].published == 9);
+  CHECK(all[0].heard == 3);
+  CHECK(all[0].missing == 2);
+  CHECK(all[0].beacon == 0ms);
+  CHECK(all[0].silent == 2s);
+  CHECK(all[1].publisher == q);
+  CHECK(all[1].published == 13);
+  CHECK(all[1].heard == 0);
+  CHECK(all[1].missing == 1);
+  CHECK(all[1].beacon == 5s);
+  CHECK_FALSE(all[1].is_gone);
+  (void)in.on_time(start + 13s);
+  CHECK(in.figures(start + 13s)[1].is_gone);
+  (void)in.on_leave({q, 13, 0}, start + 13s);
+  CHECK(in.figures(start + 13s)[1].has_left);
+}
+
 TEST_CASE("loss tracker: what was there before is history") {
   auto in = listening({"t"});
   const auto first = in.on_hint("t", at(500, 20), start);
@@ -179,7 +209,8 @@ TEST_CASE("loss tracker: a bus that is closed, or silent for two beacons, is gon
   CHECK(in.take_asks(start + 30s).size() == 1);
   CHECK(text(in.on_time(start + 40s)) == "t -0+ publisher, u -0+ publisher, t gone");
   CHECK(text(in.on_leave({p, 5, 0}, start + 50s)) == "t -0+ publisher, u -0+ publisher, t gone");
-  CHECK(in.publishers() == 0);
+  CHECK(in.figures(start + 50s).at(0).has_left);
+  CHECK(text(in.on_leave({p, 5, 0}, start + 51s)).empty());
 }
 
 TEST_CASE("loss tracker: nobody is gone because our own link is down") {
@@ -199,7 +230,7 @@ TEST_CASE("loss tracker: knows no more publishers than it may, and a new one is 
   in.on_hint("t", at(1, 1, {1}), start);
   in.on_hint("t", at(1, 1, {2}), start + 1s);
   in.on_hint("t", at(1, 1, {3}), start + 2s);
-  CHECK(in.publishers() == 2);
+  CHECK(in.figures(start).size() == 2);
   CHECK(text(in.on_hint("t", at(5, 5, {2}), start + 3s).before) == "t -3 publisher");
 }
 

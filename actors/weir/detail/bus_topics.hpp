@@ -28,15 +28,19 @@ struct bus_counts {
   std::atomic<std::uint64_t> heard{0};
   std::array<std::atomic<std::uint64_t>, 40> lag{}; ///< as in bus_stats
 
-  void count(const hint& one, std::int64_t now) noexcept;
+  void count(const hint_place& one, std::int64_t now) noexcept;
   void put_into(bus_stats& figures) const noexcept;
 };
 
 /// A topic that somebody subscribes to. What is offered waits in its inlet, which has room for as much as the buffers of its
-/// subscriptions together; its actor takes it from there into each of them. Where the inlet is full, whoever offers does that
-/// first, so that nothing is lost here: what is lost is lost in a buffer, by its policy. Any thread.
+/// subscriptions together; its actor takes it from there into each of them. Whoever offers does that in the actor's place where
+/// the inlet is full, so that nothing is lost here (what is lost is lost in a buffer, by its policy), and where there are so
+/// few subscriptions that waking the actor would take longer. Any thread.
 class bus_topic : public std::enable_shared_from_this<bus_topic> {
 public:
+  /// Waking an actor takes as long as handing out to about so many (bench/bus, on two cores).
+  static constexpr std::size_t most_in_place = 8;
+
   explicit bus_topic(std::shared_ptr<bus_counts> counts) noexcept : counts_{std::move(counts)} {}
 
   void offer(bus_record what);
@@ -62,6 +66,10 @@ private:
   };
   using members = std::vector<member>;
 
+  enum class step { none, make_room, hand_out, call };
+
+  step take_in(bus_record& what);
+  void hand_out();
   std::shared_ptr<const members> current() const;
 
   std::shared_ptr<bus_counts> counts_;
@@ -92,6 +100,9 @@ public:
 
   void for_each(const std::function<void(const std::string&, bus_topic&)>& action) const;
   const bus_counts& counts() const noexcept { return *counts_; }
+
+  /// A hint was heard, and nobody subscribes to its topic.
+  void count(const hint_place& one) noexcept;
 
 private:
   struct name_hash {

@@ -34,7 +34,8 @@ struct sink_parts {
   std::string name;
   std::shared_ptr<sink> destination;
   sink_policy policy;
-  std::optional<position> confirmed;                         ///< what the source won't bring again
+  std::optional<position> confirmed; ///< what the source won't bring again
+  std::optional<announce_options> announce;
   std::function<void(result<sink_state>)> on_opened;         ///< called once, after the first open()
   std::function<void(const std::string&, error)> on_failing; ///< the engine ends for good before its lane does
 };

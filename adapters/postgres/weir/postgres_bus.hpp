@@ -34,4 +34,7 @@ struct bus_options {
 /// server, one that does not store UTF-8, or a transaction pooler in the way), and, unless it may be down, with disconnected.
 result<bus> open_bus(caf::actor_system& system, bus_options how);
 
+/// Whether open_bus() would succeed, without a bus. Blocks.
+result<void> check_bus(const bus_options& how);
+
 } // namespace weir::postgres

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/cli/bus_arguments.hpp>
 #include <weir/cli/early_end.hpp>
 #include <weir/cli/log_arguments.hpp>
 
@@ -20,8 +21,8 @@ struct arguments {
   bool json = false;
 };
 
-/// What the command line asks for; `weir log` has arguments of its own.
-using parsed_arguments = std::variant<arguments, log_arguments, early_end>;
+/// What the command line asks for; `weir log` and `weir bus` have arguments of their own.
+using parsed_arguments = std::variant<arguments, log_arguments, bus_arguments, early_end>;
 
 /// Reads the arguments that follow the program's name. Pure.
 parsed_arguments parse_arguments(std::span<const std::string> given);

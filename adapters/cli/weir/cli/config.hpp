@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/announcements.hpp>
+#include <weir/cli/bus_place.hpp>
 #include <weir/cli/config_error.hpp>
 #include <weir/configure.hpp>
 #include <weir/durable_options.hpp>
@@ -60,10 +62,18 @@ struct stream_config {
   std::size_t budget = 32U << 20U;        ///< that all lanes hold together, what several share counted once; at least `bytes`
 };
 
+/// Where a sink tells what it has committed.
+struct announce_config {
+  bus_place where = {};
+  std::string topic = {};
+  announce_per per = announce_per::key;
+};
+
 struct sink_config {
   std::string name = {}; ///< and its lane's
   std::variant<sqlite_sink_options, jsonl_sink_options, stdout_sink_options, log_sink_config> to = {};
   sink_policy policy = {};
+  std::optional<announce_config> announce = {};
 };
 
 /// Where a file gives each key ("source.path", "sink[1].path") and each table ("source", "sink[1]").

@@ -26,6 +26,7 @@ public:
   void on_source_ended() override;
   void on_written(const std::string& sink, std::uint64_t changes) override;
   void on_overload(const std::string& sink, std::chrono::milliseconds wait) override;
+  void on_unannounced(const std::string& sink, const error& why) override;
   void on_failure(const std::string& sink, const error& why, std::chrono::milliseconds next_try) override;
   void on_recovery(const std::string& sink) override;
   void on_dead_letters(const std::string& lane, std::size_t count, const error& first) override;
