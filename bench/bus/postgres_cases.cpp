@@ -110,10 +110,10 @@ private:
   plain_connection notifier_{server_};
 };
 
-/// Two buses: one publishes, the other one hears.
+/// A bus that publishes, and one that hears: the same, or another one.
 class bus_pair {
 public:
-  explicit bus_pair(const std::string& policy) : world_{policy} {}
+  bus_pair(const std::string& policy, bool is_one) : world_{policy}, to_{is_one ? from_ : open()} {}
 
   weir::bus open() {
     auto opened = weir::postgres::open_bus(world_.system(), {.server = server_.url(), .may_be_down = false});
@@ -145,13 +145,13 @@ private:
   postgres_server server_;
   world world_;
   weir::bus from_ = open();
-  weir::bus to_ = open();
+  weir::bus to_;
   weir::subscription in_ = std::move(to_.subscribe("t", {.buffer = std::size_t{1} << 20U})).value();
 };
 
 class bus_deliveries final : public labour {
 public:
-  explicit bus_deliveries(const std::string& policy) : pair_{policy} {}
+  explicit bus_deliveries(const std::string& policy) : pair_{policy, false} {}
 
   void run(std::uint64_t items) override {
     const std::jthread publishing{[this, items] {
@@ -167,7 +167,7 @@ private:
 
 class bus_roundtrip final : public exchange {
 public:
-  explicit bus_roundtrip(const std::string& policy) : pair_{policy} {}
+  bus_roundtrip(const std::string& policy, bool is_one) : pair_{policy, is_one} {}
 
   void run(std::uint64_t times, latency_histogram& record) override {
     for (std::uint64_t one = 0; one < times; ++one) {
@@ -201,10 +201,11 @@ void add_postgres_cases(std::vector<bench_case>& cases) {
                      plain_roundtrip subject;
                      return measure(subject, settings);
                    }});
-  cases.push_back({"bus.postgres.roundtrip", true, [](const run_settings& settings) {
-                     bus_roundtrip subject{settings.policy};
-                     return measure(subject, settings);
-                   }});
+  for (const bool is_one : {true, false})
+    cases.push_back({is_one ? "bus.postgres.roundtrip" : "bus.postgres.roundtrip.two", true, [=](const run_settings& settings) {
+                       bus_roundtrip subject{settings.policy, is_one};
+                       return measure(subject, settings);
+                     }});
 }
 
 } // namespace weir_bench

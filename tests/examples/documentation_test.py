@@ -4,7 +4,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-shown = {"README.md": ["embed.cpp"], "docs/embedding.md": ["own_ends.cpp"]}
+shown = {"README.md": ["embed.cpp"], "docs/embedding.md": ["own_ends.cpp"], "docs/bus.md": ["presence.cpp"]}
 failures = []
 for page, programs in shown.items():
     blocks = re.findall(r"```cpp\n(.*?)```", (root / page).read_text(), flags=re.S)

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 using weir::cli::test::comes_true;
 using weir::cli::test::exited;
