@@ -52,35 +52,40 @@ void bus_counts::put_into(bus_stats& figures) const noexcept {
     figures.lag[place] = lag[place].load(std::memory_order_relaxed);
 }
 
-bus_topic::step bus_topic::take_in(bus_record& what) {
+bus_topic::duty bus_topic::take_in(bus_record what) {
   const std::lock_guard lock{mutex_};
   if (members_->empty())
-    return step::none;
-  if (inlet_.size() >= room_)
-    return step::make_room;
+    return duty::none;
   inlet_.emplace_back(next_place_++, std::move(what));
+  if (inlet_.size() >= room_)
+    return duty::make_room;
   if (is_called_)
-    return step::none;
+    return duty::none;
   if (members_->size() <= most_in_place)
-    return step::hand_out;
+    return duty::hand_out;
   is_called_ = true;
-  return step::call;
+  return duty::wake_actor;
 }
 
-void bus_topic::offer(bus_record what) {
-  auto next = take_in(what);
-  for (; next == step::make_room; next = take_in(what))
-    drain();
-  if (next == step::none)
-    return;
-  if (next == step::hand_out) {
+void bus_topic::discharge(duty left) {
+  switch (left) {
+  case duty::none: return;
+  case duty::make_room: return drain();
+  case duty::hand_out:
     if (const std::unique_lock turn{draining_, std::try_to_lock})
       return hand_out();
-    const std::lock_guard lock{mutex_}; // whoever hands out may have passed over it
-    if (std::exchange(is_called_, true))
+    if (!call()) // whoever hands out may have passed over it
       return;
+    break;
+  case duty::wake_actor: break;
   }
   post(actor_, control_message{{}, wake{}});
+}
+
+/// True for the first one who calls the actor.
+bool bus_topic::call() {
+  const std::lock_guard lock{mutex_};
+  return !std::exchange(is_called_, true);
 }
 
 void bus_topic::drain() {

@@ -22,6 +22,7 @@ public:
     std::shared_ptr<detail::commit_ticket> told) override {
     const auto now = std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
     const auto to = topics_->find(topic);
+    auto left = detail::bus_topic::duty::none;
     {
       const std::lock_guard lock{mutex_}; // so that what one bus publishes is offered in the order of its numbers
       if (is_closed_)
@@ -30,8 +31,10 @@ public:
       if (!to)
         topics_->count(at);
       else
-        to->offer(hint{std::string{topic}, std::string{key}, std::string{payload}, at});
+        left = to->take_in(hint{std::string{topic}, std::string{key}, std::string{payload}, at});
     }
+    if (to)
+      to->discharge(left);
     if (told)
       told->settle(success());
     return success();

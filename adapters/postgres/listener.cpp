@@ -103,8 +103,11 @@ result<void> listener::listen() {
     reconnects_.fetch_add(1, std::memory_order_relaxed);
   if (!may_have_missed_)
     return success();
-  const std::lock_guard lock{heard_->mutex}; // before the first hint is heard
-  tell(heard_->tracker.on_link_up(time_of(now)));
+  {
+    const std::lock_guard lock{heard_->mutex};
+    tell(heard_->tracker.on_link_up(time_of(now)));
+  }
+  discharge(); // before the first hint is heard
   return success();
 }
 
@@ -112,8 +115,11 @@ void listener::hear_until_it_ends() {
   const auto tick = std::clamp<std::chrono::milliseconds>(how_.beacon / 4, 20ms, 1000ms);
   for (;;) {
     while (auto text = from_->take_notification()) {
-      const std::lock_guard lock{heard_->mutex};
-      hear(*text);
+      {
+        const std::lock_guard lock{heard_->mutex};
+        hear(*text);
+      }
+      discharge();
     }
     const auto now = clock::now();
     std::vector<std::pair<bus_id, std::uint64_t>> asks;
@@ -122,6 +128,7 @@ void listener::hear_until_it_ends() {
       tell(heard_->tracker.on_time(time_of(now)));
       asks = heard_->tracker.take_asks(time_of(now));
     }
+    discharge();
     for (const auto& [whom, since] : asks)
       to_.add_ask(whom, since);
     if (now - own_heard_ > beacons_until_deaf * how_.beacon) {
@@ -139,7 +146,7 @@ void listener::hear_until_it_ends() {
   }
 }
 
-/// With the lock held, as everything below.
+/// With the lock held, as everything below but discharge().
 void listener::hear(const std::string& text) {
   auto said = parse_bus_text(text);
   if (said)
@@ -165,7 +172,7 @@ void listener::on(const hint_text& one) {
   auto heard = heard_->tracker.on_hint(one.topic, one.at, now);
   tell(std::move(heard.before));
   if (heard.is_new)
-    topic->offer(std::move(decoded).value());
+    take_in(topic, std::move(decoded).value());
 }
 
 void listener::on(const bus_beacon& one) {
@@ -195,7 +202,20 @@ void listener::on(const bus_leave& one) {
 void listener::tell(std::vector<finding> all) {
   for (auto& one : all)
     if (const auto topic = topics_->find(one.topic))
-      std::visit([&](const auto& what) { topic->offer(what); }, one.what);
+      std::visit([&](const auto& what) { take_in(topic, what); }, one.what);
+}
+
+void listener::take_in(std::shared_ptr<detail::bus_topic> to, bus_record what) {
+  const auto left = to->take_in(std::move(what));
+  if (left != detail::bus_topic::duty::none)
+    duties_.emplace_back(std::move(to), left);
+}
+
+/// Without the lock: whoever subscribes does not wait while hints are handed out.
+void listener::discharge() {
+  for (const auto& [to, left] : duties_)
+    to->discharge(left);
+  duties_.clear();
 }
 
 } // namespace weir::postgres

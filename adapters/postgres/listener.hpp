@@ -53,6 +53,8 @@ private:
   void on(const bus_answer& one);
   void on(const bus_leave& one);
   void tell(std::vector<finding> all);
+  void take_in(std::shared_ptr<detail::bus_topic> to, bus_record what);
+  void discharge();
 
   const bus_settings& how_;
   const bus_id own_;
@@ -62,6 +64,7 @@ private:
   std::optional<connection> from_;
   clock::time_point own_heard_; // its own beacon, or that it listens
   std::optional<clock::time_point> answered_;
+  std::vector<std::pair<std::shared_ptr<detail::bus_topic>, detail::bus_topic::duty>> duties_;
   bool may_have_missed_ = false;
   bool was_connected_ = false;
   link_trouble trouble_;

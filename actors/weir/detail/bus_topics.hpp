@@ -32,10 +32,10 @@ struct bus_counts {
   void put_into(bus_stats& figures) const noexcept;
 };
 
-/// A topic that somebody subscribes to. What is offered waits in its inlet, which has room for as much as the buffers of its
-/// subscriptions together; its actor takes it from there into each of them. Whoever offers does that in the actor's place where
-/// the inlet is full, so that nothing is lost here (what is lost is lost in a buffer, by its policy), and where there are so
-/// few subscriptions that waking the actor would take longer. Any thread.
+/// A topic that somebody subscribes to. What is brought waits in its inlet, which has room for as much as the buffers of its
+/// subscriptions together; its actor takes it from there into each of them. Whoever brings something does that in the actor's
+/// place where the inlet is full, so that nothing is lost here (what is lost is lost in a buffer, by its policy), and where
+/// there are so few subscriptions that waking the actor would take longer. Any thread.
 class bus_topic : public std::enable_shared_from_this<bus_topic> {
 public:
   /// Waking an actor takes as long as handing out to about so many (bench/bus, on two cores).
@@ -43,7 +43,15 @@ public:
 
   explicit bus_topic(std::shared_ptr<bus_counts> counts) noexcept : counts_{std::move(counts)} {}
 
-  void offer(bus_record what);
+  /// What is left to do when something was taken in.
+  enum class duty { none, wake_actor, hand_out, make_room };
+
+  /// Takes in, in the order of the calls, which may hold a lock of their own. The duty is done after it, without one: for each
+  /// caller in between, the inlet holds one more than its room.
+  [[nodiscard]] duty take_in(bus_record what);
+  void discharge(duty left);
+
+  void offer(bus_record what) { discharge(take_in(std::move(what))); }
 
   /// Hands out what waits. One at a time, in order.
   void drain();
@@ -66,10 +74,8 @@ private:
   };
   using members = std::vector<member>;
 
-  enum class step { none, make_room, hand_out, call };
-
-  step take_in(bus_record& what);
   void hand_out();
+  bool call();
   std::shared_ptr<const members> current() const;
 
   std::shared_ptr<bus_counts> counts_;
