@@ -32,7 +32,7 @@ bus_id detail::draw_bus_id() {
 }
 
 error detail::bus_is_closed() {
-  return error{errc::closed, "the bus was closed"};
+  return error{errc::bus_closed, "the bus was closed"};
 }
 
 result<void> bus::publish(std::string_view topic, std::string_view payload, std::string_view key) {

@@ -75,6 +75,7 @@ std::string_view name_of(errc code) noexcept {
   case errc::bus_full: return "bus_full";
   case errc::outcome_unknown: return "outcome_unknown";
   case errc::evicted: return "evicted";
+  case errc::bus_closed: return "bus_closed";
   }
   return "unknown";
 }

@@ -78,7 +78,7 @@ public:
   ~subscription();
 
   /// Awaits the next record: a hint, how many are lost at this place, or with `last_by_key` that a bus is gone. What is
-  /// buffered can be read also after the end; then it fails with closed, evicted, or what the bus ended with. Fails with
+  /// buffered can be read also after the end; then it fails with closed, evicted or bus_closed. Fails with
   /// timed_out and cancelled, and too_many_waiters where somebody waits already.
   record_operation next(deadline until = deadline::never()) { return record_operation{state_, until}; }
 
@@ -100,7 +100,7 @@ private:
 
 struct bus_stats {
   std::uint64_t published = 0;   ///< hints that were accepted
-  std::uint64_t refused = 0;     ///< … and not: bad_topic, too_large, bus_full, closed
+  std::uint64_t refused = 0;     ///< … and not: bad_topic, too_large, bus_full, bus_closed
   std::uint64_t unconfirmed = 0; ///< accepted, and then refused by the server, or nobody knows whether it has them
   std::uint64_t heard = 0;       ///< hints, whether somebody subscribes to their topics or not
   std::uint64_t undecodable = 0; ///< heard, and not understood
@@ -125,14 +125,14 @@ public:
   explicit bus(std::shared_ptr<detail::bus_link> link) noexcept : link_{std::move(link)} {}
 
   /// Returns at once; `key` and `payload` may be used again. Success: it is on its way. Fails with bad_topic, too_large,
-  /// bus_full and closed; then nothing was published.
+  /// bus_full and bus_closed; then nothing was published.
   result<void> publish(std::string_view topic, std::string_view payload, std::string_view key = {});
 
   /// Awaits that the link has taken it. Fails as publish() does, and with outcome_unknown: the connection died before it said
   /// so, and it is not sent again. Cancellation point: cancelled, it is on its way all the same.
   task<result<void>> publish_committed(self me, std::string topic, std::string payload, std::string key = {}) const;
 
-  /// From the return on everything that is heard on that topic. Fails with bad_topic, invalid_argument and closed.
+  /// From the return on everything that is heard on that topic. Fails with bad_topic, invalid_argument and bus_closed.
   result<subscription> subscribe(std::string_view topic, subscription_options how = {});
 
   /// Idempotent. Ends this bus and its subscriptions, and no other on the same hub; what is on its way still goes out.

@@ -77,7 +77,7 @@ void notifier::run() {
   if (to_)
     finish();
   for (auto left = from_.take(words_per_statement, SIZE_MAX); !left.empty(); left = from_.take(words_per_statement, SIZE_MAX))
-    give_up(left, error{errc::closed, "the bus was closed before it could say that"});
+    give_up(left, error{errc::bus_closed, "the bus was closed before it could say that"});
   finished_.set_value();
 }
 

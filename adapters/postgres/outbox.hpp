@@ -35,7 +35,7 @@ public:
       most_bytes_{most_bytes},
       numbers_{own} {}
 
-  /// Fails with bus_full and closed.
+  /// Fails with bus_full and bus_closed.
   result<void> add(
     std::string_view topic, std::string_view key, std::string_view payload, std::shared_ptr<detail::commit_ticket> told);
 

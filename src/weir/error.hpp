@@ -94,6 +94,7 @@ enum class errc : int {
   bus_full = 122,        ///< what is on its way to the link is as much as may be; nothing was published
   outcome_unknown = 123, ///< the connection died before it said whether that happened; it is not tried again
   evicted = 124,         ///< the subscription's buffer was full, and its policy is to end then
+  bus_closed = 125,      ///< the whole bus was closed, and with it its subscriptions
 };
 
 /// Whether the same call may succeed later without anybody changing it: a passing state, or the world outside.
