@@ -134,7 +134,7 @@ record_operation::~record_operation() {
     of_->stop_waiting(*this);
 }
 
-bool record_operation::await_ready() {
+bool record_operation::await_ready() noexcept {
   auto record = of_ ? of_->pop() : result<bus_record>{error{errc::closed, "there is no subscription"}};
   if (!record && record.error() == errc::would_wait)
     return false;

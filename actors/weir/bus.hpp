@@ -41,7 +41,7 @@ struct subscription_stats {
 class [[nodiscard]] record_operation : public detail::waiter {
 public:
   ~record_operation();
-  bool await_ready();
+  bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
     start(frame, *frame.promise().root);
