@@ -2,6 +2,8 @@
 
 #include "jitter.hpp"
 
+#include <boost/outcome/try.hpp>
+
 #include <array>
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int beacons_until_doubt = 2;
 constexpr int beacons_until_deaf = 3;
 constexpr auto time_between_answers = 200ms;
 
@@ -30,11 +33,13 @@ std::string quoted(const std::string& name) {
 
 } // namespace
 
-listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics)
+listener::listener(
+  const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics, const link_trouble& saying)
   : how_{how},
     own_{own},
     to_{to},
     topics_{std::move(topics)},
+    saying_{saying},
     thread_{[this] { run(); }} {
   pthread_setname_np(thread_.native_handle(), "weir.bus.hear");
 }
@@ -85,13 +90,9 @@ void listener::run() {
 
 result<void> listener::listen() {
   const auto until = clock::now() + how_.patience;
-  auto opened = connection::open(how_.server, stop_, until);
-  if (!opened)
-    return std::move(opened).error();
-  from_.emplace(std::move(opened).value());
-  auto listening = from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until);
-  if (!listening)
-    return std::move(listening).error();
+  BOOST_OUTCOME_TRY(auto opened, connection::open(how_.server, stop_, until));
+  from_.emplace(std::move(opened));
+  BOOST_OUTCOME_TRY(from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until));
   const auto now = clock::now();
   own_heard_ = now;
   if (std::exchange(was_connected_, true))
@@ -106,10 +107,7 @@ result<void> listener::listen() {
 void listener::hear_until_it_ends() {
   const auto tick = std::clamp<std::chrono::milliseconds>(how_.beacon / 4, 20ms, 1000ms);
   for (;;) {
-    while (auto text = from_->take_notification()) {
-      const std::lock_guard lock{heard_->mutex};
-      hear(*text);
-    }
+    take_what_came();
     const auto now = clock::now();
     std::vector<std::pair<bus_id, std::uint64_t>> asks;
     {
@@ -119,18 +117,43 @@ void listener::hear_until_it_ends() {
     }
     for (const auto& [whom, since] : asks)
       to_.add_ask(whom, since);
-    if (now - own_heard_ > beacons_until_deaf * how_.beacon) {
-      trouble_.set(error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}});
-      return;
-    }
-    auto waiting = from_->wait(nothing_, stop_, now + tick);
-    if (!waiting) {
-      trouble_.set(std::move(waiting).error());
+    auto going_on = check_that_it_hears();
+    if (going_on)
+      going_on = from_->wait(nothing_, stop_, std::min(now + tick, own_heard_ + beacons_until_deaf * how_.beacon));
+    if (!going_on) {
+      trouble_.set(std::move(going_on).error());
       return;
     }
     pollfd stopped{stop_.number(), POLLIN, 0};
     if (::poll(&stopped, 1, 0) > 0)
       return;
+  }
+}
+
+/// By its own beacons; while those can't be said, or are refused, by the server's answer on this connection. Fails with
+/// disconnected.
+result<void> listener::check_that_it_hears() {
+  if (clock::now() < own_heard_ + beacons_until_doubt * how_.beacon)
+    return success();
+  const auto until = own_heard_ + beacons_until_deaf * how_.beacon;
+  if (saying_.get()) {
+    auto answer = from_->run("SELECT 1", {}, stop_, until);
+    if (answer) {
+      own_heard_ = clock::now();
+      return success();
+    }
+    if (answer.error() != errc::timed_out)
+      return std::move(answer).error();
+  }
+  if (clock::now() < until)
+    return success();
+  return error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}};
+}
+
+void listener::take_what_came() {
+  while (auto text = from_->take_notification()) {
+    const std::lock_guard lock{heard_->mutex};
+    hear(*text);
   }
 }
 

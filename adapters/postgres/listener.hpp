@@ -26,7 +26,9 @@ struct guarded_tracker {
 /// to, with what is missing in front of it. Never waits for them: the server keeps what is not heard, for everybody.
 class listener {
 public:
-  listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics);
+  /// `saying` is the notifier's trouble.
+  listener(
+    const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics, const link_trouble& saying);
   ~listener();
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
@@ -45,6 +47,8 @@ private:
   void run();
   result<void> listen();
   void hear_until_it_ends();
+  result<void> check_that_it_hears();
+  void take_what_came();
   void hear(const std::string& text);
   void on(const hint_text& one);
   void on(const bus_beacon& one);
@@ -57,6 +61,7 @@ private:
   const bus_id own_;
   outbox& to_;
   std::shared_ptr<detail::bus_topics> topics_;
+  const link_trouble& saying_;
   std::shared_ptr<guarded_tracker> heard_ = std::make_shared<guarded_tracker>();
   std::optional<connection> from_;
   clock::time_point own_heard_; // its own beacon, or that it listens

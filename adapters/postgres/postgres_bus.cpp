@@ -65,8 +65,8 @@ public:
       id_{detail::draw_bus_id()},
       topics_{std::make_shared<detail::bus_topics>(system)},
       outbox_{id_, limits.outgoing, limits.outgoing_bytes} {
-    listener_.emplace(how_, id_, outbox_, topics_);
-    notifier_.emplace(how_, outbox_);
+    listener_.emplace(how_, id_, outbox_, topics_, saying_);
+    notifier_.emplace(how_, outbox_, saying_);
     listener_->wait_for_first_try();
     notifier_->wait_for_first_try();
   }
@@ -111,7 +111,7 @@ public:
     now.outgoing = outbox_.hints();
     now.trouble = listener_->trouble();
     if (!now.trouble)
-      now.trouble = notifier_->trouble();
+      now.trouble = saying_.get();
     if (const auto usage = notifier_->queue_usage(); usage >= 0)
       now.queue_usage = usage;
     return now;
@@ -122,6 +122,7 @@ private:
   const bus_id id_;
   std::shared_ptr<detail::bus_topics> topics_;
   outbox outbox_;
+  link_trouble saying_; // the notifier's
   std::mutex mutex_;
   bool is_closed_ = false;
   std::optional<listener> listener_;
