@@ -1,6 +1,7 @@
 #include "listener.hpp"
 
 #include "jitter.hpp"
+#include "server_check.hpp"
 
 #include <boost/outcome/try.hpp>
 
@@ -33,13 +34,14 @@ std::string quoted(const std::string& name) {
 
 } // namespace
 
-listener::listener(
-  const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics, const link_trouble& saying)
+listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics,
+  const link_trouble& saying, bool is_checked)
   : how_{how},
     own_{own},
     to_{to},
     topics_{std::move(topics)},
     saying_{saying},
+    is_checked_{is_checked},
     thread_{[this] { run(); }} {
   pthread_setname_np(thread_.native_handle(), "weir.bus.hear");
 }
@@ -90,6 +92,10 @@ void listener::run() {
 
 result<void> listener::listen() {
   const auto until = clock::now() + how_.patience;
+  if (!is_checked_) {
+    BOOST_OUTCOME_TRY(check_server(how_.server, stop_, until));
+    is_checked_ = true;
+  }
   BOOST_OUTCOME_TRY(auto opened, connection::open(how_.server, stop_, until));
   from_.emplace(std::move(opened));
   BOOST_OUTCOME_TRY(from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until));
@@ -147,6 +153,7 @@ result<void> listener::check_that_it_hears() {
   }
   if (clock::now() < until)
     return success();
+  is_checked_ = false; // something may stand in the way that was not there before
   return error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}};
 }
 

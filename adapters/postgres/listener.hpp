@@ -26,9 +26,9 @@ struct guarded_tracker {
 /// to, with what is missing in front of it. Never waits for them: the server keeps what is not heard, for everybody.
 class listener {
 public:
-  /// `saying` is the notifier's trouble.
-  listener(
-    const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics, const link_trouble& saying);
+  /// `saying` is the notifier's trouble. A server that `is_checked` is not checked again before it is listened to.
+  listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics,
+    const link_trouble& saying, bool is_checked);
   ~listener();
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
@@ -66,6 +66,7 @@ private:
   std::optional<connection> from_;
   clock::time_point own_heard_; // its own beacon, or that it listens
   std::optional<clock::time_point> answered_;
+  bool is_checked_;
   bool may_have_missed_ = false;
   bool was_connected_ = false;
   link_trouble trouble_;
