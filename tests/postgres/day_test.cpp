@@ -166,7 +166,11 @@ private:
     constexpr std::array<std::size_t, 3> speeds{1, 8, 1'000};
     reader made{.topic = std::min(random_.below(topics), random_.below(topics)), .bus = random_.below(buses)};
     made.how = {.buffer = random_.pick(sizes), .policy = policies[number % policies.size()], .skip_own = random_.chance(20)};
-    made.speed = number == 0 ? 0 : random_.pick(speeds);
+    made.speed = random_.pick(speeds);
+    if (number < policies.size()) { // one of each policy is too small, and never read before the end
+      made.how.buffer = 4;
+      made.speed = 0;
+    }
     made.from = bus_suite::subscribed(buses_[made.bus], name_of_topic(made.topic), made.how);
     readers_.push_back(std::move(made));
     used_.insert(readers_.back().topic);
