@@ -67,6 +67,7 @@ TEST_CASE("postgres bus: ten thousand topics leave no memory behind, also not wh
   const auto use = [&] {
     auto how = in.options(server().url());
     how.outgoing = 2 * topics;
+    how.beacon = 1h; // the link is lost once, and no more
     auto bus = in.open_with(how);
     std::vector<weir::subscription> all;
     for (std::size_t topic = 0; topic < topics; ++topic)

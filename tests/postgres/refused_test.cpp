@@ -39,8 +39,12 @@ std::size_t refusals() {
 TEST_CASE("postgres bus: what the server refuses is a typed failure to the publisher and a loss to everybody else") {
   speaker may;
   actors in;
-  auto bus = in.open_at(may.url());
-  auto other = in.open();
+  auto how = in.options(may.url());
+  how.beacon = 1s; // so long it has to answer
+  auto bus = in.open_with(how);
+  how = in.options(server().url());
+  how.beacon = 1h;
+  auto other = in.open_with(how);
   auto here = subscribed(bus, "t");
   auto there = subscribed(other, "t");
   REQUIRE(in.commit(bus, "t", "before"));
@@ -59,7 +63,7 @@ TEST_CASE("postgres bus: what the server refuses is a typed failure to the publi
   // It hears on: that its own beacons do not come back is no sign of a dead link.
   const auto reconnects = bus.stats().reconnects;
   const auto before = refusals();
-  wait_until([&] { return refusals() > before + 8; });
+  wait_until([&] { return refusals() > before + 4; });
   REQUIRE(in.commit(other, "t", "meanwhile"));
   CHECK(heard_before(here, "meanwhile").find("link_gap") == std::string::npos);
   CHECK(heard_before(there, "meanwhile").find("link_gap") == std::string::npos);

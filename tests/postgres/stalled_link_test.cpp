@@ -72,8 +72,6 @@ TEST_CASE("postgres bus: a listening connection through which nothing comes is n
     all.say("not heard", true);
   wait_until([&] { return all.behind.stats().reconnects > before; }); // what is connected now goes through
   check_that_all_is_accounted_for(all);
-  CHECK(all.behind.stats().reconnects == before + 1);
-  CHECK(!all.behind.stats().trouble);
 }
 
 TEST_CASE("postgres bus: a link that is dead both ways is noticed, and what comes out of it late is told once") {
