@@ -99,6 +99,8 @@ std::vector<finding> loss_tracker::on_beacon(const bus_beacon& one, time now) {
 std::vector<finding> loss_tracker::on_answer(const bus_answer& one, time now) {
   std::vector<finding> found;
   auto& of = state_of(one.publisher, one.number, now);
+  if (one.number < of.last) // it comes out of a connection that was given up
+    return found;
   note_number(of, one.number);
   for (const auto& [topic, on_topic] : one.topics) {
     const auto in = topics_.find(topic);
@@ -165,10 +167,8 @@ std::vector<finding> loss_tracker::on_time(time now) {
     if (of.is_gone || of.interval == 0ms || now - of.heard < beacons_until_gone * of.interval)
       continue;
     of.is_gone = true;
-    if (of.missing) {
-      give_up(found, publisher, of);
-      of.missing.reset();
-    }
+    if (of.missing)
+      give_up(found, publisher, of); // for now: when it is heard again, it is asked again
     tell_gone(found, publisher);
   }
   return found;

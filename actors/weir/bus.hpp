@@ -108,7 +108,7 @@ struct bus_stats {
   std::uint64_t reconnects = 0;
   std::size_t outgoing = 0; ///< accepted and not yet on the link
   std::size_t subscriptions = 0;
-  std::optional<error> trouble = {};      ///< why the link is not up: it is tried again
+  std::optional<error> trouble = {};      ///< why the link is not up, or what it refuses: it is tried again
   std::optional<double> queue_usage = {}; ///< of PostgreSQL's queue of notifications, 0 to 1; it is everybody's on that server
 
   /// Hints by their time from publish to fan-out: [n] counts those of less than 2^n microseconds (and not less than half of

@@ -136,6 +136,10 @@ result<server_settings> read_server(const std::string& server) {
   return read;
 }
 
+bool is_refusal(const error& why) {
+  return !why.fact_of("sqlstate").empty();
+}
+
 void drop_result::operator()(pg_result* one) const noexcept {
   PQclear(one);
 }

@@ -44,6 +44,9 @@ private:
   std::unique_ptr<pg_result, drop_result> result_;
 };
 
+/// Whether a statement failed because the server said no: it did not happen, and the connection goes on.
+bool is_refusal(const error& why);
+
 /// One connection, on one thread. Every wait ends at its deadline, and when `stop` is set.
 class connection {
 public:

@@ -1,6 +1,9 @@
 #include "listener.hpp"
 
 #include "jitter.hpp"
+#include "server_check.hpp"
+
+#include <boost/outcome/try.hpp>
 
 #include <array>
 #include <poll.h>
@@ -13,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int beacons_until_doubt = 2;
 constexpr int beacons_until_deaf = 3;
 constexpr auto time_between_answers = 200ms;
 
@@ -30,11 +34,14 @@ std::string quoted(const std::string& name) {
 
 } // namespace
 
-listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics)
+listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics,
+  const link_trouble& saying, bool is_checked)
   : how_{how},
     own_{own},
     to_{to},
     topics_{std::move(topics)},
+    saying_{saying},
+    is_checked_{is_checked},
     thread_{[this] { run(); }} {
   pthread_setname_np(thread_.native_handle(), "weir.bus.hear");
 }
@@ -90,13 +97,13 @@ void listener::run() {
 
 result<void> listener::listen() {
   const auto until = clock::now() + how_.patience;
-  auto opened = connection::open(how_.server, stop_, until);
-  if (!opened)
-    return std::move(opened).error();
-  from_.emplace(std::move(opened).value());
-  auto listening = from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until);
-  if (!listening)
-    return std::move(listening).error();
+  if (!is_checked_) {
+    BOOST_OUTCOME_TRY(check_server(how_.server, stop_, until));
+    is_checked_ = true;
+  }
+  BOOST_OUTCOME_TRY(auto opened, connection::open(how_.server, stop_, until));
+  from_.emplace(std::move(opened));
+  BOOST_OUTCOME_TRY(from_->run(("LISTEN " + quoted(how_.channel)).c_str(), {}, stop_, until));
   const auto now = clock::now();
   own_heard_ = now;
   if (std::exchange(was_connected_, true))
@@ -114,13 +121,7 @@ result<void> listener::listen() {
 void listener::hear_until_it_ends() {
   const auto tick = std::clamp<std::chrono::milliseconds>(how_.beacon / 4, 20ms, 1000ms);
   for (;;) {
-    while (auto text = from_->take_notification()) {
-      {
-        const std::lock_guard lock{heard_->mutex};
-        hear(*text);
-      }
-      discharge();
-    }
+    take_what_came();
     const auto now = clock::now();
     std::vector<std::pair<bus_id, std::uint64_t>> asks;
     {
@@ -131,18 +132,47 @@ void listener::hear_until_it_ends() {
     discharge();
     for (const auto& [whom, since] : asks)
       to_.add_ask(whom, since);
-    if (now - own_heard_ > beacons_until_deaf * how_.beacon) {
-      trouble_.set(error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}});
-      return;
-    }
-    auto waiting = from_->wait(nothing_, stop_, now + tick);
-    if (!waiting) {
-      trouble_.set(std::move(waiting).error());
+    auto going_on = check_that_it_hears();
+    if (going_on)
+      going_on = from_->wait(nothing_, stop_, std::min(now + tick, own_heard_ + beacons_until_deaf * how_.beacon));
+    if (!going_on) {
+      trouble_.set(std::move(going_on).error());
       return;
     }
     pollfd stopped{stop_.number(), POLLIN, 0};
     if (::poll(&stopped, 1, 0) > 0)
       return;
+  }
+}
+
+/// By its own beacons; while those can't be said, or are refused, by the server's answer on this connection. Fails with
+/// disconnected.
+result<void> listener::check_that_it_hears() {
+  if (clock::now() < own_heard_ + beacons_until_doubt * how_.beacon)
+    return success();
+  const auto until = own_heard_ + beacons_until_deaf * how_.beacon;
+  if (saying_.get()) {
+    auto answer = from_->run("SELECT 1", {}, stop_, until);
+    if (answer) {
+      own_heard_ = clock::now();
+      return success();
+    }
+    if (answer.error() != errc::timed_out)
+      return std::move(answer).error();
+  }
+  if (clock::now() < until)
+    return success();
+  is_checked_ = false; // something may stand in the way that was not there before
+  return error{errc::disconnected, "nothing that this bus says comes back to it", {{"server", how_.server.place}}};
+}
+
+void listener::take_what_came() {
+  while (auto text = from_->take_notification()) {
+    {
+      const std::lock_guard lock{heard_->mutex};
+      hear(*text);
+    }
+    discharge();
   }
 }
 

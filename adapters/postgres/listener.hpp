@@ -26,7 +26,9 @@ struct guarded_tracker {
 /// to, with what is missing in front of it. Never waits for them: the server keeps what is not heard, for everybody.
 class listener {
 public:
-  listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics);
+  /// `saying` is the notifier's trouble. A server that `is_checked` is not checked again before it is listened to.
+  listener(const bus_settings& how, bus_id own, outbox& to, std::shared_ptr<detail::bus_topics> topics,
+    const link_trouble& saying, bool is_checked);
   ~listener();
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
@@ -46,6 +48,8 @@ private:
   void run();
   result<void> listen();
   void hear_until_it_ends();
+  result<void> check_that_it_hears();
+  void take_what_came();
   void hear(const std::string& text);
   void on(const hint_text& one);
   void on(const bus_beacon& one);
@@ -60,11 +64,13 @@ private:
   const bus_id own_;
   outbox& to_;
   std::shared_ptr<detail::bus_topics> topics_;
+  const link_trouble& saying_;
   std::shared_ptr<guarded_tracker> heard_ = std::make_shared<guarded_tracker>();
   std::optional<connection> from_;
   clock::time_point own_heard_; // its own beacon, or that it listens
   std::optional<clock::time_point> answered_;
   std::vector<std::pair<std::shared_ptr<detail::bus_topic>, detail::bus_topic::duty>> duties_;
+  bool is_checked_;
   bool may_have_missed_ = false;
   bool was_connected_ = false;
   link_trouble trouble_;

@@ -1,7 +1,5 @@
 #include "notifier.hpp"
 
-#include "jitter.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -35,7 +33,11 @@ void settle(const std::vector<outbox::word>& words, const result<void>& outcome)
 
 } // namespace
 
-notifier::notifier(const bus_settings& how, outbox& from) : how_{how}, from_{from}, thread_{[this] { run(); }} {
+notifier::notifier(const bus_settings& how, outbox& from, link_trouble& trouble)
+  : how_{how},
+    from_{from},
+    trouble_{trouble},
+    thread_{[this] { run(); }} {
   pthread_setname_np(thread_.native_handle(), "weir.bus.say");
 }
 
@@ -47,17 +49,11 @@ notifier::~notifier() {
 }
 
 void notifier::run() {
-  jittered_backoff pauses;
   auto next_beacon = clock::now();
-  auto next_try = clock::now();
   while (!from_.is_closed()) {
     const auto now = clock::now();
-    if (!to_ && now >= next_try) {
-      if (connect())
-        pauses.on_progress();
-      else
-        next_try = clock::now() + pauses.next();
-    }
+    if (!to_ && now >= next_try_)
+      connect();
     if (now >= next_beacon) {
       from_.add_beacon(how_.beacon);
       next_beacon = now + how_.beacon;
@@ -67,12 +63,16 @@ void notifier::run() {
       say(from_.take(words_per_statement, bytes_per_statement), clock::now() + how_.patience);
       continue;
     }
-    const auto until = to_ ? next_beacon : std::min(next_beacon, next_try);
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
-    pollfd waited{from_.changed().number(), POLLIN, 0};
-    if (!to_) // what waits can't be said: only the end is of interest
-      waited.events = from_.is_closed() ? POLLIN : 0;
-    ::poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, to_ ? 60'000 : 50)));
+    if (to_) {
+      if (auto waiting = to_->wait(from_.changed(), stop_, next_beacon); !waiting)
+        lose(std::move(waiting).error()); // now, and not with the next hint
+      continue;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(next_beacon, next_try_) - clock::now()).count();
+    pollfd waited{from_.changed().number(), 0, 0}; // what waits can't be said: only the end is of interest
+    if (from_.is_closed())
+      waited.events = POLLIN;
+    ::poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 50)));
   }
   if (to_)
     finish();
@@ -81,19 +81,18 @@ void notifier::run() {
   finished_.set_value();
 }
 
-bool notifier::connect() {
+void notifier::connect() {
   auto opened = connection::open(how_.server, stop_, clock::now() + how_.patience);
-  if (!opened)
-    trouble_.set(opened.error());
+  if (opened) {
+    to_.emplace(std::move(opened).value());
+    trouble_.set({});
+    if (std::exchange(was_connected_, true))
+      reconnects_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    lose(std::move(opened).error());
+  }
   if (!std::exchange(has_tried_, true))
     tried_.count_down();
-  if (!opened)
-    return false;
-  to_.emplace(std::move(opened).value());
-  trouble_.set({});
-  if (std::exchange(was_connected_, true))
-    reconnects_.fetch_add(1, std::memory_order_relaxed);
-  return true;
 }
 
 void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
@@ -107,21 +106,38 @@ void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
       : to_->run("SELECT pg_notify($1, one) FROM unnest($2::text[]) WITH ORDINALITY AS words(one, place) ORDER BY place",
           {how_.channel, array_of(words)}, stop_, until);
   if (said) {
+    pauses_.on_progress();
+    if (std::exchange(is_refused_, false))
+      trouble_.set({});
     settle(words, success());
     if (has_beacon)
-      if (auto usage = to_->run("SELECT pg_notification_queue_usage()", {}, stop_, until))
-        queue_usage_.store(std::strtod(usage.value().first().c_str(), nullptr), std::memory_order_relaxed);
+      ask_for_usage(until);
     return;
   }
-  const bool is_refused = !said.error().fact_of("sqlstate").empty() && said.error() != errc::disconnected;
-  if (is_refused) { // the server says so, and goes on
+  if (is_refusal(said.error())) { // the connection goes on
+    is_refused_ = true;
+    trouble_.set(said.error());
     give_up(words, said.error());
     return;
   }
-  trouble_.set(said.error());
   give_up(words, error{errc::outcome_unknown, "the connection died before the server said whether it has the hint",
                    {{"cause", said.error().sentence()}}});
+  lose(std::move(said).error());
+}
+
+void notifier::ask_for_usage(clock::time_point until) {
+  auto usage = to_->run("SELECT pg_notification_queue_usage()", {}, stop_, until);
+  if (usage)
+    queue_usage_.store(std::strtod(usage.value().first().c_str(), nullptr), std::memory_order_relaxed);
+  else if (!is_refusal(usage.error()))
+    lose(std::move(usage).error());
+}
+
+void notifier::lose(error why) {
+  trouble_.set(std::move(why));
   to_.reset();
+  is_refused_ = false;
+  next_try_ = clock::now() + pauses_.next();
 }
 
 void notifier::give_up(const std::vector<outbox::word>& words, const error& why) {

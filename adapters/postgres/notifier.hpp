@@ -1,6 +1,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "jitter.hpp"
 #include "outbox.hpp"
 
 #include <atomic>
@@ -42,7 +43,8 @@ private:
 /// dies over is not said again. Sends the beacons.
 class notifier {
 public:
-  notifier(const bus_settings& how, outbox& from);
+  /// `trouble` is where it says why it is not connected, or what the server refuses.
+  notifier(const bus_settings& how, outbox& from, link_trouble& trouble);
   ~notifier();
   notifier(const notifier&) = delete;
   notifier& operator=(const notifier&) = delete;
@@ -50,7 +52,6 @@ public:
   /// Blocks until it is connected, or could not be the first time.
   void wait_for_first_try() const { tried_.wait(); }
 
-  std::optional<error> trouble() const { return trouble_.get(); }
   std::uint64_t reconnects() const noexcept { return reconnects_.load(std::memory_order_relaxed); }
   std::uint64_t unconfirmed() const noexcept { return unconfirmed_.load(std::memory_order_relaxed); }
 
@@ -59,15 +60,20 @@ public:
 
 private:
   void run();
-  bool connect();
+  void connect();
   void say(std::vector<outbox::word> words, clock::time_point until);
+  void ask_for_usage(clock::time_point until);
+  void lose(error why);
   void finish();
   void give_up(const std::vector<outbox::word>& words, const error& why);
 
   const bus_settings& how_;
   outbox& from_;
   std::optional<connection> to_;
-  link_trouble trouble_;
+  jittered_backoff pauses_;
+  clock::time_point next_try_ = clock::now();
+  link_trouble& trouble_;
+  bool is_refused_ = false; // what was said last
   std::atomic<std::uint64_t> reconnects_{0};
   std::atomic<std::uint64_t> unconfirmed_{0};
   std::atomic<double> queue_usage_{-1};

@@ -2,6 +2,7 @@
 #include <weir/postgres_bus.hpp>
 
 #include "listener.hpp"
+#include "server_check.hpp"
 
 #include <boost/outcome/try.hpp>
 
@@ -10,8 +11,6 @@ namespace weir::postgres {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr int oldest_server = 130000;
 
 error bad_option(const char* name, std::string sentence) {
   return error{errc::invalid_argument, std::move(sentence), {{"option", name}}};
@@ -33,40 +32,15 @@ result<bus_settings> check(const bus_options& how) {
   return bus_settings{std::move(server), how.channel, how.beacon, how.patience};
 }
 
-/// Whether the server can carry a bus, and whether two statements on one connection meet the same session. (A transaction
-/// pooler gives the one that has just ended a transaction to whoever asks next.)
-result<void> check_server(const bus_settings& how) {
-  const wake_event stop;
-  const auto until = clock::now() + how.patience;
-  BOOST_OUTCOME_TRY(auto first, connection::open(how.server, stop, until));
-  if (first.server_version() < oldest_server)
-    return error{errc::unsupported, "a bus needs PostgreSQL 13 or later",
-      {{"server", how.server.place}, {"version", std::to_string(first.server_version())}}};
-  if (const auto encoding = first.parameter("server_encoding"); encoding != "UTF8")
-    return error{errc::unsupported, "a bus needs a database that is stored as UTF-8",
-      {{"server", how.server.place}, {"encoding", encoding}}};
-  BOOST_OUTCOME_TRY(auto second, connection::open(how.server, stop, until));
-  constexpr auto who = "SELECT pg_backend_pid()";
-  BOOST_OUTCOME_TRY(const auto before, first.run(who, {}, stop, until));
-  BOOST_OUTCOME_TRY(second.run("BEGIN", {}, stop, until));
-  BOOST_OUTCOME_TRY(second.run(who, {}, stop, until));
-  BOOST_OUTCOME_TRY(const auto after, first.run(who, {}, stop, until));
-  if (before.first() != after.first())
-    return error{errc::unsupported,
-      "there is a pooler in the way that gives each transaction another session; a bus needs one that keeps them, or none",
-      {{"server", how.server.place}}};
-  return success();
-}
-
 class postgres_link final : public detail::bus_link {
 public:
-  postgres_link(caf::actor_system& system, bus_settings how, const bus_options& limits)
+  postgres_link(caf::actor_system& system, bus_settings how, const bus_options& limits, bool is_checked)
     : how_{std::move(how)},
       id_{detail::draw_bus_id()},
       topics_{std::make_shared<detail::bus_topics>(system)},
       outbox_{id_, limits.outgoing, limits.outgoing_bytes} {
-    listener_.emplace(how_, id_, outbox_, topics_);
-    notifier_.emplace(how_, outbox_);
+    listener_.emplace(how_, id_, outbox_, topics_, saying_, is_checked);
+    notifier_.emplace(how_, outbox_, saying_);
     listener_->wait_for_first_try();
     notifier_->wait_for_first_try();
   }
@@ -113,7 +87,7 @@ public:
     now.outgoing = outbox_.hints();
     now.trouble = listener_->trouble();
     if (!now.trouble)
-      now.trouble = notifier_->trouble();
+      now.trouble = saying_.get();
     if (const auto usage = notifier_->queue_usage(); usage >= 0)
       now.queue_usage = usage;
     return now;
@@ -124,25 +98,37 @@ private:
   const bus_id id_;
   std::shared_ptr<detail::bus_topics> topics_;
   outbox outbox_;
+  link_trouble saying_; // the notifier's
   std::mutex mutex_;
   bool is_closed_ = false;
   std::optional<listener> listener_;
   std::optional<notifier> notifier_;
 };
 
+/// Whether it can be reached, and may carry a bus then.
+result<bool> find_server(const bus_settings& how, bool may_be_down) {
+  const wake_event nobody;
+  auto sound = check_server(how.server, nobody, clock::now() + how.patience);
+  if (sound)
+    return true;
+  const bool is_down = sound.error() == errc::disconnected || sound.error() == errc::timed_out;
+  if (is_down && may_be_down)
+    return false;
+  return std::move(sound).error();
+}
+
 } // namespace
 
 result<void> check_bus(const bus_options& how) {
   BOOST_OUTCOME_TRY(const auto settings, check(how));
-  auto sound = check_server(settings);
-  const bool is_down = !sound && (sound.error() == errc::disconnected || sound.error() == errc::timed_out);
-  return is_down && how.may_be_down ? success() : std::move(sound);
+  BOOST_OUTCOME_TRY(find_server(settings, how.may_be_down));
+  return success();
 }
 
 result<bus> open_bus(caf::actor_system& system, bus_options how) {
   BOOST_OUTCOME_TRY(auto settings, check(how));
-  BOOST_OUTCOME_TRY(check_bus(how));
-  return bus{std::make_shared<postgres_link>(system, std::move(settings), how)};
+  BOOST_OUTCOME_TRY(const auto is_there, find_server(settings, how.may_be_down));
+  return bus{std::make_shared<postgres_link>(system, std::move(settings), how, is_there)};
 }
 
 } // namespace weir::postgres

@@ -165,7 +165,7 @@ TEST_CASE("loss tracker: an answer in parts counts when all were heard") {
   CHECK(in.take_asks(start).size() == 1); // the first part was not heard
   CHECK(text(part(0)) == "t -1 publisher");
   CHECK(in.take_asks(start + 2s).size() == 1);
-  CHECK(in.on_answer({.publisher = p, .number = 5, .since = 2, .part = 1, .parts = 2}, start).empty()); // of another answer
+  CHECK(in.on_answer({.publisher = p, .number = 4, .since = 1, .part = 1, .parts = 2}, start).empty()); // of another answer
   CHECK(in.take_asks(start + 4s).size() == 1);
   CHECK(part(0).empty());
   CHECK(part(1).empty());
@@ -180,6 +180,32 @@ TEST_CASE("loss tracker: an answer to a later question is not the one that is wa
   CHECK(in.take_asks(start).size() == 1);
   CHECK(text(in.on_answer({.publisher = p, .number = 9, .since = 0, .topics = {{"t", 9}}}, start)) == "t -8 publisher");
   CHECK(in.take_asks(start + 2s).empty());
+}
+
+TEST_CASE("loss tracker: an answer that a dead connection held back says nothing that is not known") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_hint("u", at(2, 1), start);
+  in.on_beacon(beacon(3), start);
+  in.on_hint("t", at(5, 3), start);
+  CHECK(in.on_answer({.publisher = p, .number = 3, .since = 2, .topics = {{"t", 2}}}, start).empty());
+  CHECK(in.take_asks(start).size() == 1); // number 4 is missing, too
+  CHECK(
+    text(in.on_answer({.publisher = p, .number = 5, .since = 2, .topics = {{"u", 2}, {"t", 3}}}, start)) == "u -1 publisher");
+  CHECK(text(in.on_hint("t", at(6, 4), start).before).empty());
+}
+
+TEST_CASE("loss tracker: one that was silent with something missing is asked when it is back") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(4), start);
+  CHECK(text(in.on_time(start + 10s)) == "t -0+ publisher, t gone");
+  CHECK(in.take_asks(start + 11s).empty()); // it would not hear
+  in.on_beacon(beacon(4), start + 12s);
+  const auto asks = in.take_asks(start + 12s);
+  REQUIRE(asks.size() == 1);
+  CHECK(asks.front() == std::pair{p, std::uint64_t{1}});
+  CHECK(text(in.on_answer({.publisher = p, .number = 4, .since = 1, .topics = {{"t", 3}}}, start + 12s)) == "t -2 publisher");
 }
 
 TEST_CASE("loss tracker: who has forgotten says so, and so do we") {

@@ -1,109 +1,17 @@
 #include <weir/bus_text.hpp>
-#include <weir/postgres_bus.hpp>
 
-#include "conformance/bus/bus_place.hpp"
-#include "postgres_server.hpp"
+#include "bus_faults.hpp"
 
 #include <doctest/doctest.h>
 
-#include <map>
+#include <thread>
 
 using namespace bus_suite;
-using postgres_tests::postgres_server;
+using postgres_tests::account;
+using postgres_tests::actors;
+using postgres_tests::server;
+using postgres_tests::wait_until_heard;
 using weir::errc;
-
-namespace bus_suite {
-
-/// The suite itself is another program's.
-std::unique_ptr<bus_place> make_place() {
-  return nullptr;
-}
-
-} // namespace bus_suite
-
-namespace {
-
-postgres_server& server() {
-  static postgres_server started;
-  return started;
-}
-
-struct actors final : bus_place {
-  weir::bus open() override { return open_at(server().url()); }
-
-  weir::bus open_at(const std::string& url, bool may_be_down = false) {
-    auto opened = weir::postgres::open_bus(system(), options(url, may_be_down));
-    REQUIRE_MESSAGE(opened.has_value(), opened.error().to_string());
-    return std::move(opened).value();
-  }
-
-  weir::errc refused(const weir::postgres::bus_options& how, const std::string& must_not_say = "secret") {
-    const auto opened = weir::postgres::open_bus(system(), how);
-    REQUIRE_FALSE(opened);
-    INFO(opened.error().to_string());
-    CHECK(!opened.error().sentence().empty());
-    CHECK(opened.error().to_string().find(must_not_say) == std::string::npos);
-    return opened.error().code();
-  }
-
-  weir::postgres::bus_options options(const std::string& url, bool may_be_down = false) const {
-    return {.server = url, .channel = channel, .may_be_down = may_be_down, .beacon = 200ms, .patience = 2000ms};
-  }
-
-  std::string channel = "weir faults " + std::to_string(++number);
-  static inline int number = 0;
-};
-
-/// What one subscription was told, to its last hint.
-struct account {
-  std::uint64_t received = 0;
-  std::uint64_t lost = 0;
-  bool has_gap = false;
-  bool is_exact = true;
-
-  void read(weir::subscription& from, const std::string& last) {
-    for (;;) {
-      const auto record = next(from);
-      REQUIRE_MESSAGE(record.has_value(), record.error().to_string());
-      if (const auto* one = std::get_if<weir::hint>(&record.value())) {
-        ++received;
-        if (one->payload() == last)
-          return;
-      } else if (const auto* missing = std::get_if<weir::lost>(&record.value())) {
-        lost += missing->count;
-        has_gap = has_gap || missing->cause == weir::loss_cause::link_gap;
-        is_exact = is_exact && (missing->is_exact || missing->count == 0);
-      }
-    }
-  }
-};
-
-std::string listeners(const std::string& channel) {
-  return "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN \"" + channel + "\"'";
-}
-
-/// Publishes until one is heard.
-void wait_until_heard(weir::bus& by, weir::subscription& in, const std::string& topic, std::uint64_t& sent, account& told) {
-  for (;;) {
-    if (by.publish(topic, "probe"))
-      ++sent;
-    for (auto until = std::chrono::steady_clock::now() + 100ms; std::chrono::steady_clock::now() < until;) {
-      const auto record = next(in, 100ms);
-      if (!record)
-        break;
-      if (std::holds_alternative<weir::hint>(record.value())) {
-        ++told.received;
-        return;
-      }
-      if (const auto* missing = std::get_if<weir::lost>(&record.value())) {
-        told.lost += missing->count;
-        told.has_gap = told.has_gap || missing->cause == weir::loss_cause::link_gap;
-      }
-    }
-  }
-}
-
-} // namespace
 
 TEST_CASE("postgres bus: a listener that the server kills comes back, says so first, and all is accounted for") {
   actors in;
@@ -123,7 +31,7 @@ TEST_CASE("postgres bus: a listener that the server kills comes back, says so fi
   going.read(goes_on, "first");
   silent.read(falls_silent, "first");
   const auto reconnects = listening.stats().reconnects;
-  CHECK(server().sql(listeners(in.channel)) == "2");
+  CHECK(server().sql(postgres_tests::end_listeners(in.channel)) == "2");
   for (int one = 0; one < 20; ++one) {
     publish("goes on", "meanwhile");
     publish("falls silent", "meanwhile");
@@ -135,15 +43,7 @@ TEST_CASE("postgres bus: a listener that the server kills comes back, says so fi
   going.read(goes_on, "last");
   CHECK(going.received + going.lost == sent["goes on"]);
   // Of the other topic nobody says anything more: what fell into the gap is told all the same.
-  while (silent.received + silent.lost < sent["falls silent"]) {
-    const auto record = next(falls_silent);
-    REQUIRE_MESSAGE(record.has_value(), record.error().to_string());
-    if (const auto* missing = std::get_if<weir::lost>(&record.value()))
-      silent.lost += missing->count;
-    else
-      ++silent.received;
-  }
-  CHECK(silent.received + silent.lost == sent["falls silent"]);
+  silent.read(falls_silent, sent["falls silent"]);
 }
 
 TEST_CASE("postgres bus: a server that stops and starts, with hints published meanwhile") {

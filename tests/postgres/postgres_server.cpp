@@ -1,26 +1,16 @@
 #include "postgres_server.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
-#include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
-#include <netinet/in.h>
+#include <iterator>
 #include <postgresql/libpq-fe.h>
-#include <pwd.h>
 #include <stdexcept>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 
 namespace postgres_tests {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 /// The newest that is installed.
 std::filesystem::path find_programs() {
@@ -34,38 +24,9 @@ std::filesystem::path find_programs() {
   return found;
 }
 
-std::uint16_t free_port() {
-  const auto socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  if (socket < 0 || ::bind(socket, reinterpret_cast<sockaddr*>(&at), size) != 0
-      || ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size) != 0)
-    throw std::runtime_error{"no free port"};
-  ::close(socket);
-  return ntohs(at.sin_port);
-}
-
-/// PostgreSQL does not run as root.
-const passwd* other_user() {
-  if (::geteuid() != 0)
-    return nullptr;
-  for (const auto* name : {"postgres", "nobody"})
-    if (const auto* found = ::getpwnam(name))
-      return found;
-  throw std::runtime_error{"no user to run PostgreSQL as"};
-}
-
 } // namespace
 
 postgres_server::postgres_server() : programs_{find_programs()}, port_{free_port()} {
-  auto name = (std::filesystem::temp_directory_path() / "weir-postgres-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw std::runtime_error{"no temporary directory"};
-  directory_ = name;
-  if (const auto* user = other_user(); user != nullptr && ::chown(name.c_str(), user->pw_uid, user->pw_gid) != 0)
-    throw std::runtime_error{"the directory can't be given away"};
   run("initdb", {"-D", directory_ / "data", "-U", "weir", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"});
   std::ofstream{directory_ / "data/postgresql.auto.conf", std::ios::app}
     << "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\nmax_connections = 100\n";
@@ -79,18 +40,11 @@ postgres_server::postgres_server() : programs_{find_programs()}, port_{free_port
 postgres_server::~postgres_server() {
   if (running_ > 0)
     kill();
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
 }
 
 void postgres_server::start() {
-  running_ = launch("postgres", {"-D", directory_ / "data", "-p", std::to_string(port_)});
-  const auto until = std::chrono::steady_clock::now() + 60s;
-  while (PQping(url().c_str()) != PQPING_OK) {
-    if (std::chrono::steady_clock::now() > until || ::waitpid(running_, nullptr, WNOHANG) != 0)
-      throw std::runtime_error{"the server did not start; see " + (directory_ / "log").string()};
-    std::this_thread::sleep_for(20ms);
-  }
+  running_ = launch(programs_ / "postgres", {"-D", directory_ / "data", "-p", std::to_string(port_)}, directory_);
+  wait_until_ready(running_, url(), directory_);
 }
 
 void postgres_server::stop() {
@@ -144,36 +98,16 @@ std::string postgres_server::sql(const std::string& statement, const std::string
   return first;
 }
 
-void postgres_server::run(const std::string& program, std::initializer_list<std::string> words) const {
-  int status = 0;
-  if (::waitpid(launch(program, words), &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw std::runtime_error{program + " failed; see " + (directory_ / "log").string()};
+std::string postgres_server::log() const {
+  std::ifstream from{directory_ / "log"};
+  return {std::istreambuf_iterator<char>{from}, {}};
 }
 
-/// In a process group of its own, so that all of its processes can be signalled.
-pid_t postgres_server::launch(const std::string& program, const std::vector<std::string>& words) const {
-  const auto path = (programs_ / program).string();
-  const auto log = (directory_ / "log").string();
-  std::vector<char*> given{const_cast<char*>(path.c_str())};
-  for (const auto& one : words)
-    given.push_back(const_cast<char*>(one.c_str()));
-  given.push_back(nullptr);
-  const auto* user = other_user();
-  const auto child = ::fork();
-  if (child != 0) {
-    ::setpgid(child, child);
-    return child;
-  }
-  ::setpgid(0, 0);
-  if (user != nullptr && (::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0))
-    ::_exit(126);
-  const auto to = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ::dup2(to, STDOUT_FILENO);
-  ::dup2(to, STDERR_FILENO);
-  if (::chdir(directory_.c_str()) != 0)
-    ::_exit(126);
-  ::execv(path.c_str(), given.data());
-  ::_exit(127);
+void postgres_server::run(const std::string& program, std::initializer_list<std::string> words) const {
+  int status = 0;
+  if (::waitpid(launch(programs_ / program, words, directory_), &status, 0) < 0 || !WIFEXITED(status)
+      || WEXITSTATUS(status) != 0)
+    throw std::runtime_error{program + " failed; see " + (directory_ / "log").string()};
 }
 
 } // namespace postgres_tests

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "server_process.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <sys/types.h>
-#include <vector>
 
 /// A PostgreSQL server of the test's own, on a free port of the loopback, in a directory that goes with it.
 namespace postgres_tests {
@@ -37,13 +38,15 @@ public:
   /// Runs SQL on a connection of its own; returns the first column of the first row.
   std::string sql(const std::string& statement, const std::string& database = "postgres") const;
 
+  /// What it has said so far.
+  std::string log() const;
+
 private:
   void signal_all(int number) const;
   void run(const std::string& program, std::initializer_list<std::string> words) const;
-  pid_t launch(const std::string& program, const std::vector<std::string>& words) const;
 
   std::filesystem::path programs_;
-  std::filesystem::path directory_;
+  server_directory directory_;
   std::uint16_t port_ = 0;
   pid_t running_ = -1;
 };

@@ -22,9 +22,10 @@ struct bus_options {
   std::string server = {}; ///< a postgres:// URL or key=value text, as libpq takes it; what is absent there, as libpq does
   std::string channel = "weir_bus"; ///< 1 to 63 bytes of UTF-8 without NUL
   bool may_be_down = true;          ///< open_bus() succeeds while the server can't be reached, and goes on trying
-  std::chrono::milliseconds beacon{
-    5000};                     ///< between beacons, 100 ms to 1 h; a listener that misses three of its own connects again
-  std::size_t outgoing = 8192; ///< hints that may be on their way, 1 to 2^20
+  /// Between beacons, 100 ms to 1 h. A listener that misses three of its own connects again: a link that is half open is
+  /// noticed within 12 s.
+  std::chrono::milliseconds beacon{4000};
+  std::size_t outgoing = 8192;               ///< hints that may be on their way, 1 to 2^20
   std::size_t outgoing_bytes = 8U << 20U;    ///< … and their bytes as text, 8 KiB to 1 GiB
   std::chrono::milliseconds patience{10000}; ///< for the server's answer; after that the connection counts as dead
 };

@@ -29,7 +29,7 @@ struct bus_subscribe {
 };
 
 struct bus_stat {
-  std::chrono::milliseconds time{6000}; ///< to listen: one beacon every 5 s is what buses send
+  std::chrono::milliseconds time{6000}; ///< to listen: buses send a beacon every 4 s
 };
 
 /// What `weir bus COMMAND …` asks for.
