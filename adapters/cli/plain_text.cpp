@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir::cli {
 
 namespace {
@@ -31,9 +33,50 @@ void append_escaped(std::string& made, std::string_view bytes) {
     made += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
 }
 
+constexpr std::string_view spaces{" \t\r\n"};
+constexpr std::string_view ellipsis{"…"};
+
+/// What stands between scheme://USER: and the last @ of the word: more than a password, where that has an @ or the path does.
+std::string without_userinfo(std::string_view text) {
+  constexpr std::string_view mark{"://"};
+  std::string made;
+  for (;;) {
+    const auto at = text.find(mark);
+    if (at == text.npos)
+      return made.append(text);
+    made.append(text.substr(0, at + mark.size()));
+    text.remove_prefix(at + mark.size());
+    const auto word = text.substr(0, text.find_first_of(spaces));
+    const auto colon = word.find(':');
+    const auto end = word.rfind('@');
+    if (colon > word.size() || end > word.size() || colon > end)
+      continue;
+    made.append(text.substr(0, colon + 1)).append(ellipsis);
+    text.remove_prefix(end);
+  }
+}
+
+/// What stands behind password= and sslpassword=: a word, or something in single quotes.
+std::string without_words(std::string_view text) {
+  constexpr std::string_view mark{"password="};
+  std::string made;
+  for (;;) {
+    const auto at = text.find(mark);
+    if (at == text.npos)
+      return made.append(text);
+    made.append(text.substr(0, at + mark.size())).append(ellipsis);
+    text.remove_prefix(at + mark.size());
+    const bool is_quoted = text.starts_with('\'');
+    const auto end = is_quoted ? text.find('\'', 1) : text.find_first_of(" \t\r\n&");
+    text.remove_prefix(std::min(end == text.npos ? end : end + (is_quoted ? 1 : 0), text.size()));
+  }
+}
+
 } // namespace
 
 std::string in_quotes(std::string_view text, std::size_t longest) {
+  const auto shown = without_passwords(text);
+  text = shown;
   std::string made{'"'};
   while (!text.empty() && made.size() <= longest) {
     const auto one = first_of(text);
@@ -59,6 +102,10 @@ std::string printable(std::string_view text) {
     text.remove_prefix(one.bytes.size());
   }
   return made;
+}
+
+std::string without_passwords(std::string_view text) {
+  return without_words(without_userinfo(text));
 }
 
 std::string one_of(std::span<const std::string_view> names) {

@@ -51,6 +51,18 @@ TEST_CASE("quoted text can be shown anywhere") {
   CHECK(one_of(std::array{"a"sv, "b"sv, "c"sv}) == "\"a\", \"b\" or \"c\"");
 }
 
+TEST_CASE("a password is in no text that is shown") {
+  CHECK(in_quotes("postgres://u:secret@host/app") == "\"postgres://u:…@host/app\"");
+  CHECK(in_quotes("postgres://u:se/c@ret@host and http://a:b@c") == "\"postgres://u:…@host and http://a:…@c\"");
+  CHECK(in_quotes("postgres://host/?user=u&password=secret&x=1") == "\"postgres://host/?user=u&password=…&x=1\"");
+  CHECK(in_quotes("host=a sslpassword='two words' password=secret") == "\"host=a sslpassword=… password=…\"");
+  CHECK(in_quotes("password='open") == "\"password=…\"");
+  CHECK(in_quotes("postgres://:secret@") == "\"postgres://:…@\"");
+  for (const auto* plain : {"postgres://u@host:5432/app", "http://host:80/path", "a://b c:d@e", "user:word@host", "password"})
+    CHECK(in_quotes(plain) == "\"" + std::string{plain} + "\"");
+  CHECK(in_quotes("postgres://u:" + std::string(500, 's') + "@host", 40) == "\"postgres://u:…@host\"");
+}
+
 TEST_CASE("escaped bytes stay different from each other") {
   CHECK(escaped_utf8("a\xff") == "a\\xFF");
   CHECK(escaped_utf8("a\\xFF") == "a\\\\xFF");
