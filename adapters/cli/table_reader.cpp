@@ -227,9 +227,10 @@ const toml::table* table_reader::table(std::string_view key) {
     return nullptr;
   if (const auto* value = node->as_table())
     return value;
+  const auto header = name_.empty() ? std::string{key} : fmt::format("{}.{}", name_, key); // as it is written
   const bool twice = node->is_array_of_tables();
-  fail(key, twice ? fmt::format("is given in double brackets, [[{}]]", path_of(key)) : "is " + described(*node),
-    fmt::format("one table, [{}]", path_of(key)));
+  fail(key, twice ? fmt::format("is given in double brackets, [[{}]]", header) : "is " + described(*node),
+    fmt::format("one table, [{}]", header));
   return nullptr;
 }
 

@@ -167,6 +167,65 @@ TEST_CASE("a durable stream says where it is kept") {
         == "p.toml:9:8: sink[0].path: \"/d/x\" is the file that the stream is kept in; expected another file\n");
 }
 
+TEST_CASE("a sink that announces says on which bus, and where on it") {
+  const auto with = [](const std::string& keys) { return complaints(all({head, git, sink, "announce = {" + keys + "}\n"})); };
+  const std::string bus = "bus = \"postgres://localhost/app\"";
+  const std::string topic = "topic = \"t\"";
+  const std::string both = bus + ", " + topic;
+  const std::string expected_bus = "; expected a URL such as \"postgres://localhost/app\"\n";
+  const std::string expected_topic = "; expected 1 to 256 bytes of UTF-8 without NUL, such as \"changed/{collection}\"\n";
+  CHECK(with(both).empty());
+  CHECK(with(both + ", per = \"batch\", channel = \"c\"").empty());
+  CHECK(with("")
+        == "p.toml:10:12: sink[0].announce.bus: is missing" + expected_bus + "p.toml:10:12: sink[0].announce.topic: is missing"
+             + expected_topic);
+  CHECK(with(bus) == "p.toml:10:12: sink[0].announce.topic: is missing" + expected_topic);
+  CHECK(with(topic) == "p.toml:10:12: sink[0].announce.bus: is missing" + expected_bus);
+  CHECK(complaints(all({head, git, sink, "announce = \"postgres://localhost/app\"\n"}))
+        == "p.toml:10:12: sink[0].announce: is the text \"postgres://localhost/app\"; expected one table, [sink.announce]\n");
+  CHECK(with(both + ", tpoic = \"x\"")
+          .find(".announce.tpoic: is not a known key (did you mean \"topic\"?); expected \"bus\", "
+                "\"topic\", \"per\" or \"channel\" in [sink.announce]\n")
+        != std::string::npos);
+  CHECK(with(both + ", per = \"row\"")
+      .ends_with(": sink[0].announce.per: \"row\" is not a choice here; expected \"key\" or \"batch\"\n"));
+  for (const auto* wrong : {"a{collection", "{}", "a}", "{Collection}", "{{collection}}", "{key}"})
+    CHECK(with(bus + ", topic = \"" + wrong + "\"")
+          == "p.toml:10:55: sink[0].announce.topic: in a topic that is announced on, braces stand for one thing alone: "
+             "{collection}"
+               + expected_topic);
+  CHECK(
+    complaints(all({head, git, sink, "[[sink.announce]]\n", bus, "\n", topic, "\n"}))
+    == "p.toml:10:1: sink[0].announce: is given in double brackets, [[sink.announce]]; expected one table, [sink.announce]\n");
+  const std::string place_of_topic = "p.toml:10:55: sink[0].announce.topic: ";
+  CHECK(with(bus + ", topic = \"" + std::string(257, 'x') + "\"")
+        == place_of_topic + "a bus topic has at most 256 bytes" + expected_topic);
+  CHECK(with(bus + ", topic = \"\"") == place_of_topic + "is empty" + expected_topic);
+  CHECK(with(bus + ", topic = \"a\\u0000\"") == place_of_topic + "\"a\\x00\" holds a control character" + expected_topic);
+  const std::string expected_channel = "; expected 1 to 63 bytes of UTF-8 without NUL\n";
+  const std::string long_channel(64, 'c');
+  CHECK(with(both + ", channel = \"" + long_channel + "\"")
+        == "p.toml:10:70: sink[0].announce.channel: \"" + long_channel + "\" is not a channel's name" + expected_channel);
+  CHECK(with(both + ", channel = \"\"") == "p.toml:10:70: sink[0].announce.channel: is empty" + expected_channel);
+}
+
+TEST_CASE("a bus that nobody outside would hear, or that is none, is refused without its password") {
+  const auto with = [](const std::string& url) {
+    return complaints(all({head, git, sink, "announce = {topic = \"t\", bus = \"", url, "\"}\n"}));
+  };
+  const std::string place = "p.toml:10:32: sink[0].announce.bus: ";
+  const std::string expected = "; expected a URL such as \"postgres://localhost/app\"\n";
+  CHECK(with("memory:") == place + "a bus in memory ends with its process, and nobody outside would hear it" + expected);
+  CHECK(with("nats://u:secret@host") == place + "\"nats\" is no kind of bus" + expected);
+  CHECK(with("") == place + "is empty" + expected);
+  for (const auto* url : {"localhost", "host=localhost password=secret", "u:secret@host://x", "postgres:u:secret@host"})
+    CHECK(with(url) == place + "it is no URL" + expected);
+  // A URL in another place is shown, and its password is not.
+  CHECK(complaints(all({head, git, "[[sink]]\nname = \"a\"\ntype = \"sqlite\"\npath = \"postgres://u:secret@host/app\"\n"}))
+        == "p.toml:9:8: sink[0].path: \"postgres://u:…@host/app\" is a URL; expected the path of a SQLite database on this "
+           "machine\n");
+}
+
 TEST_CASE("values of the wrong kind") {
   CHECK(
     complaints(all({"name = 5\nstate = \"s\"\n", git, sink}))

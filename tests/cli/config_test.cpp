@@ -151,6 +151,26 @@ TEST_CASE("a durable stream is read") {
   CHECK(all.stream.log->retention.age == 36h);
 }
 
+TEST_CASE("where a sink announces is read") {
+  CHECK_FALSE(read(smallest).sinks[0].announce);
+  const auto least =
+    read(std::string{smallest}.append("announce = {bus = \"postgres://localhost/app\", topic = \"changed/{collection}\"}\n"));
+  REQUIRE(least.sinks[0].announce);
+  CHECK(least.sinks[0].announce->where == bus_place{"postgres://localhost/app", "weir_bus"});
+  CHECK(least.sinks[0].announce->topic == "changed/{collection}");
+  CHECK(least.sinks[0].announce->per == announce_per::key);
+  const auto most = read(std::string{smallest}.append(
+    "[sink.announce]\nbus = \"postgresql://u@h:1/d?sslmode=require\"\ntopic = \"t\"\nper = \"batch\"\nchannel = \"c\"\n"));
+  REQUIRE(most.sinks[0].announce);
+  CHECK(most.sinks[0].announce->where == bus_place{"postgresql://u@h:1/d?sslmode=require", "c"});
+  CHECK(most.sinks[0].announce->topic == "t");
+  CHECK(most.sinks[0].announce->per == announce_per::batch);
+  CHECK(read(std::string{smallest}.append("announce = {bus = \"postgres://h\", topic = \"t\", per = \"key\"}\n"))
+          .sinks[0]
+          .announce->per
+        == announce_per::key);
+}
+
 TEST_CASE("a path of - is standard input, and ./- is a file of that name") {
   const auto with = [](std::string_view path) {
     std::string text{smallest};
