@@ -39,6 +39,10 @@ task<> publish_and_wait(
   *into = std::move(published);
 }
 
+error was_not_waited_for() {
+  return error{errc::cancelled, "ended before the server had everything"};
+}
+
 /// The lines of standard input. One thread at a time, but for stop().
 class lines_in {
 public:
@@ -106,7 +110,7 @@ public:
       report.failure = std::move(copied).error();
     const auto figures = to_.stats();
     report.published = figures.published;
-    report.unconfirmed = figures.unconfirmed + waiting_;
+    report.unconfirmed = report.failure ? given_up_ + figures.published - settled_ : figures.unconfirmed;
     stop_.attach({});
     return report;
   }
@@ -125,16 +129,20 @@ private:
     return success();
   }
 
-  /// The last one is waited for, and with it all the others.
+  /// The last one is waited for, and with it all the others. Where that fails, nobody knows of any of them.
   result<void> publish(const std::vector<std::string>& lines) {
     for (std::size_t one = 0; one + 1 < lines.size(); ++one) {
       BOOST_OUTCOME_TRY(with_room([&] { return to_.publish(asked_.topic, lines[one], asked_.key); }));
     }
-    return with_room([&] { return publish_last(lines.back()); });
+    BOOST_OUTCOME_TRY(with_room([&] { return publish_last(lines.back()); }));
+    const auto figures = to_.stats();
+    settled_ = figures.published;
+    given_up_ = figures.unconfirmed;
+    return success();
   }
 
   result<void> publish_last(const std::string& line) {
-    const auto outcome = std::make_shared<result<void>>(error{errc::cancelled, "was not waited for until the server had it"});
+    const auto outcome = std::make_shared<result<void>>(was_not_waited_for());
     const auto waiting = spawn(system_, publish_and_wait, to_, asked_.topic, line, asked_.key, outcome);
     stop_.attach([this, waiting] {
       in_.stop();
@@ -145,7 +153,7 @@ private:
     if (*outcome || outcome->error() == errc::outcome_unknown) // the bus counts those that nobody knows of
       return success();
     if (outcome->error() == errc::cancelled)
-      waiting_ = to_.stats().outgoing;
+      return was_not_waited_for();
     return *outcome;
   }
 
@@ -157,7 +165,7 @@ private:
       if (published || published.error() != errc::bus_full)
         return published;
       if (stop_.is_requested())
-        return published;
+        return was_not_waited_for();
       std::this_thread::sleep_for(time_between_tries);
     }
   }
@@ -167,7 +175,8 @@ private:
   bus to_;
   stop_switch& stop_;
   lines_in in_;
-  std::uint64_t waiting_ = 0;
+  std::uint64_t settled_ = 0;  // of the hints that were accepted, those …
+  std::uint64_t given_up_ = 0; // … of which the server has all but these
 };
 
 } // namespace
