@@ -63,23 +63,50 @@ TEST_CASE("bash completes every command and every option that the help shows, an
   const log_fixture here;
   const auto help = [&](const std::string& of) { return here.shell("weir " + of + " --help").output; };
   const auto commands = commands_in(help(""));
-  CHECK(commands.size() == 4);
+  CHECK(commands.size() == 5);
   CHECK(offered(here, {"weir", ""}) == commands);
   CHECK(offered(here, {"weir", "-"}) == options_in(help("")));
-  for (const auto& command : without(commands, "log")) {
+  for (const auto& command : without(without(commands, "log"), "bus")) {
     const auto options = options_in(help(command));
     CHECK(options.contains("--help"));
     CHECK_MESSAGE(offered(here, {"weir", command, "-"}) == options, command);
   }
-  const auto log_commands = commands_in(help("log"));
-  CHECK(log_commands.size() == 10);
-  CHECK(offered(here, {"weir", "log", ""}) == log_commands);
-  CHECK(offered(here, {"weir", "log", "-"}) == options_in(help("log")));
-  for (const auto& command : log_commands) {
-    const auto options = options_in(help("log " + command));
-    CHECK(options.contains("--json"));
-    CHECK_MESSAGE(offered(here, {"weir", "log", command, "events.db", "--"}) == options, command);
+  for (const auto& [family, count] : {std::pair{"log", 10U}, std::pair{"bus", 3U}}) {
+    const auto members = commands_in(help(family));
+    CHECK(members.size() == count);
+    CHECK(offered(here, {"weir", family, ""}) == members);
+    CHECK(offered(here, {"weir", family, "-"}) == options_in(help(family)));
+    for (const auto& command : members) {
+      const auto options = options_in(help(family + (" " + command)));
+      CHECK(options.contains("--json"));
+      CHECK_MESSAGE(offered(here, {"weir", family, command, "events.db", "--"}) == options, command);
+    }
   }
+}
+
+TEST_CASE("bash completes a bus's policies, and no files where none is meant") {
+  const log_fixture here;
+  put(here / "events.db", "");
+  words policies;
+  for (const auto& line : lines_of(here.shell("weir bus subscribe --bus postgres://x t --policy x").errors))
+    for (std::size_t at = line.find("takes "); at < line.size();) {
+      const auto begin = line.find('"', at);
+      const auto end = line.find('"', begin + 1);
+      if (begin == line.npos || line.substr(begin + 1, end - begin - 1) == "x")
+        break;
+      policies.insert(line.substr(begin + 1, end - begin - 1));
+      at = end + 1;
+    }
+  CHECK(policies.size() == 5);
+  CHECK(offered(here, {"weir", "bus", "subscribe", "--policy", ""}) == policies);
+  CHECK(offered(here, {"weir", "bus", "subscribe", "--policy", "="}) == policies);
+  CHECK(offered(here, {"weir", "bus", "subscribe", "--policy", "=", "drop-"}) == words{"drop-newest", "drop-oldest"});
+  CHECK(offered(here, {"weir", "bus", "subscribe", "--policy", "c"}) == words{"conflate"});
+  CHECK(offered(here, {"weir", "bus", "s"}) == words{"subscribe", "stat"});
+  CHECK(offered(here, {"weir", "bus", "stat", "--f"}) == words{"--for"});
+  CHECK(offered(here, {"weir", "bus", "subscribe", "ev"}).empty());
+  for (const auto* option : {"--bus", "--channel", "--key", "--count", "--buffer", "--for"})
+    CHECK_MESSAGE(offered(here, {"weir", "bus", "publish", option, ""}).empty(), option);
 }
 
 TEST_CASE("bash completes files where a file is meant, and nothing where a value is") {

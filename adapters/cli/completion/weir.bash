@@ -27,26 +27,43 @@ _weir_log_options() {
   esac
 }
 
+# The options of `weir bus COMMAND`.
+_weir_bus_options() {
+  case $1 in
+  publish) echo --bus --channel --key --json ;;
+  subscribe) echo --bus --channel --count --policy --buffer --json ;;
+  stat) echo --bus --channel --for --json ;;
+  esac
+}
+
 _weir() {
-  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local command=${COMP_WORDS[1]-} log_command=${COMP_WORDS[2]-}
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} before=${COMP_WORDS[COMP_CWORD - 2]-}
+  local command=${COMP_WORDS[1]-} subcommand=${COMP_WORDS[2]-}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    if [[ $word == -* ]]; then _weir_words "--help --version"; else _weir_words "run check log version"; fi
+    if [[ $word == -* ]]; then _weir_words "--help --version"; else _weir_words "run check log bus version"; fi
     return
   fi
-  if [[ $command == log ]] && ((COMP_CWORD == 2)); then
+  if [[ $command == log || $command == bus ]] && ((COMP_CWORD == 2)); then
     if [[ $word == -* ]]; then
       _weir_words --help
-    else
+    elif [[ $command == log ]]; then
       _weir_words "create append read tail head trim snapshot checkpoints verify repair"
+    else
+      _weir_words "publish subscribe stat"
     fi
+    return
+  fi
+  # bash takes --policy=WORD for three words.
+  if [[ $previous == --policy || ($previous == = && $before == --policy) || ($word == = && $previous == --policy) ]]; then
+    word=${word#=}
+    _weir_words "drop-newest drop-oldest conflate last-by-key end"
     return
   fi
   case $previous in
   # What follows is a value that nobody can guess.
   = | --topic | --shards | --dedupe-horizon | --key | --shard | --after | --limit | --through | --hold-* | --at | --read | --drop | \
-    --set | --to) return ;;
+    --set | --to | --bus | --channel | --count | --buffer | --for) return ;;
   esac
   if [[ $word != -* ]]; then
     if [[ $command == run || $command == check || $command == log ]]; then _weir_files; fi
@@ -54,7 +71,8 @@ _weir() {
   fi
   case $command in
   run | check) _weir_words "--help --quiet --json" ;;
-  log) _weir_words "--help $(_weir_log_options "$log_command")" ;;
+  log) _weir_words "--help $(_weir_log_options "$subcommand")" ;;
+  bus) _weir_words "--help $(_weir_bus_options "$subcommand")" ;;
   version) _weir_words --help ;;
   esac
 }
