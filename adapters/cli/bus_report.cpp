@@ -94,7 +94,7 @@ std::string loss_text(const bus_record& one) {
   if (missing == nullptr)
     return {};
   const auto number = missing->is_exact     ? counted(missing->count, "hint", "hints")
-                      : missing->count == 0 ? std::string{"hints, nobody knows how many,"}
+                      : missing->count == 0 ? std::string{"an unknown number of hints"}
                                             : "at least " + counted(missing->count, "hint", "hints");
   return fmt::format("lost {}{} ({})\n", number,
     missing->publisher ? fmt::format(" of the bus {}", to_string(*missing->publisher)) : "", name_of(missing->cause));

@@ -83,9 +83,9 @@ TEST_CASE("what is lost is a line, however much of it is known") {
   CHECK(loss_text(lost{3000, true, bus_id{0xab}, loss_cause::publisher})
         == "lost 3,000 hints of the bus 00000000000000ab (publisher)\n");
   CHECK(loss_text(lost{3, false, {}, loss_cause::several}) == "lost at least 3 hints (several)\n");
-  CHECK(loss_text(lost{0, false, {}, loss_cause::link_gap}) == "lost hints, nobody knows how many, (link_gap)\n");
+  CHECK(loss_text(lost{0, false, {}, loss_cause::link_gap}) == "lost an unknown number of hints (link_gap)\n");
   CHECK(loss_text(lost{0, false, bus_id{0xab}, loss_cause::undecodable})
-        == "lost hints, nobody knows how many, of the bus 00000000000000ab (undecodable)\n");
+        == "lost an unknown number of hints of the bus 00000000000000ab (undecodable)\n");
   CHECK(loss_text(gone{bus_id{0xab}}) == "the bus 00000000000000ab is gone\n");
   CHECK(loss_text(said("k", "p")).empty());
 }
