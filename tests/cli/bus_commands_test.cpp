@@ -345,7 +345,7 @@ TEST_CASE("stat shows who publishes, how long hints take, and what is no hint") 
   const bus_fixture here;
   const pipe_ends input;
   const auto publisher = here.start({"publish", "t"}, {.input = input.reading()});
-  // A beacon comes every 5 s: whoever listens longer has heard one. A machine that is very slow is given longer.
+  // A beacon comes every few seconds: whoever listens longer has heard one. A machine that is very slow is given longer.
   for (int seconds = 6; seconds < 60; seconds *= 2) {
     const auto time = std::to_string(seconds) + "s";
     const auto text = here.start_at(here.url("stat"), {"stat", "--for", time});
@@ -363,7 +363,7 @@ TEST_CASE("stat shows who publishes, how long hints take, and what is no hint") 
     for (const auto& one : heard.at("buses").as_array())
       if (one.at("heard").to_number<int>() > 0)
         found = &one.as_object();
-    const bool is_complete = found != nullptr && found->at("heard") == 2 && found->at("beacon_ms") == 5000
+    const bool is_complete = found != nullptr && found->at("heard") == 2 && found->at("beacon_ms").to_number<int>() > 0
                              && heard.at("foreign") == 1 && heard.at("undecodable") == 1;
     if (!is_complete)
       continue;
