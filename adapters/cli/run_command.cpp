@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <thread>
 #include <unistd.h>
 
 namespace weir::cli {
@@ -35,6 +36,8 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto tick = 100ms;
 constexpr auto time_between_log_lines = 5s;
+constexpr auto time_for_last_hints = 2s;
+constexpr auto time_between_looks = 2ms;
 
 std::chrono::milliseconds since(steady::time_point begun) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady::now() - begun);
@@ -236,11 +239,17 @@ private:
 
   /// What waits still goes out, where there is a server.
   void end_buses() {
-    for (const auto& [place, one] : buses_)
-      if (const auto now = one.link.stats(); now.trouble && now.outgoing > 0)
-        log_.warning(fmt::format("{} could not be published, because the bus fails: {}", counted(now.outgoing, "hint", "hints"),
-                       now.trouble->sentence()),
-          now.trouble->facts());
+    const auto until = steady::now() + time_for_last_hints;
+    for (const auto& [place, one] : buses_) {
+      auto now = one.link.stats();
+      for (; now.outgoing > 0 && !now.trouble && steady::now() < until; now = one.link.stats())
+        std::this_thread::sleep_for(time_between_looks);
+      if (now.outgoing == 0)
+        continue;
+      log_.warning(fmt::format("{} could not be published, because {}", counted(now.outgoing, "hint", "hints"),
+                     now.trouble ? "the bus fails: " + now.trouble->sentence() : "the server does not answer"),
+        now.trouble ? now.trouble->facts() : std::vector<error::fact>{});
+    }
     buses_.clear();
   }
 

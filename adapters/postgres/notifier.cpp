@@ -60,7 +60,7 @@ void notifier::run() {
     }
     from_.heard_of_changes();
     if (to_ && !from_.empty()) {
-      say(from_.take(words_per_statement, bytes_per_statement), clock::now() + how_.patience);
+      say_next(clock::now() + how_.patience);
       continue;
     }
     if (to_) {
@@ -93,6 +93,11 @@ void notifier::connect() {
   }
   if (!std::exchange(has_tried_, true))
     tried_.count_down();
+}
+
+void notifier::say_next(clock::time_point until) {
+  say(from_.take(words_per_statement, bytes_per_statement), until);
+  from_.on_settled();
 }
 
 void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
@@ -151,7 +156,7 @@ void notifier::finish() {
   const auto until = clock::now() + std::min<std::chrono::milliseconds>(how_.patience, time_to_finish);
   from_.add_leave();
   while (to_ && !from_.empty())
-    say(from_.take(words_per_statement, bytes_per_statement), until);
+    say_next(until);
 }
 
 } // namespace weir::postgres

@@ -61,6 +61,7 @@ public:
 private:
   void run();
   void connect();
+  void say_next(clock::time_point until);
   void say(std::vector<outbox::word> words, clock::time_point until);
   void ask_for_usage(clock::time_point until);
   void lose(error why);

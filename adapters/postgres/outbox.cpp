@@ -78,6 +78,7 @@ std::vector<outbox::word> outbox::take(std::size_t most, std::size_t most_bytes)
       break;
     if (next.is_hint) {
       --hints_;
+      ++taken_hints_;
       hint_bytes_ -= next.text.size();
     } else {
       --words_;
@@ -86,6 +87,11 @@ std::vector<outbox::word> outbox::take(std::size_t most, std::size_t most_bytes)
     taken.push_back(std::move(next));
   }
   return taken;
+}
+
+void outbox::on_settled() {
+  const std::lock_guard lock{mutex_};
+  taken_hints_ = 0;
 }
 
 void outbox::close() {
@@ -106,7 +112,7 @@ bool outbox::empty() const {
 
 std::size_t outbox::hints() const {
   const std::lock_guard lock{mutex_};
-  return hints_;
+  return hints_ + taken_hints_;
 }
 
 std::uint64_t outbox::published() const {

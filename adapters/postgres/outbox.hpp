@@ -45,14 +45,19 @@ public:
   void add_answer(std::uint64_t since);
   void add_leave();
 
-  /// The next ones, as many as go into one statement.
+  /// The next ones, as many as go into one statement. They count as on their way until on_settled().
   std::vector<word> take(std::size_t most, std::size_t most_bytes);
+
+  /// It is known of those that were taken whether they went out, or known that nobody knows.
+  void on_settled();
 
   /// Refuses hints from now on.
   void close();
 
   bool is_closed() const;
   bool empty() const;
+
+  /// On their way: in here, or taken and not settled.
   std::size_t hints() const;
   std::uint64_t published() const;
 
@@ -70,6 +75,7 @@ private:
   hint_numbers numbers_;
   std::deque<word> waiting_;
   std::size_t hints_ = 0;
+  std::size_t taken_hints_ = 0; // and not settled
   std::size_t hint_bytes_ = 0;
   std::size_t words_ = 0; // that are no hints
   std::uint64_t asks_ = 0;
