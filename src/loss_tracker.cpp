@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr auto time_between_asks = 1s;
 constexpr int beacons_until_gone = 2;
+constexpr std::size_t most_left = 256;
 
 } // namespace
 
@@ -138,7 +139,8 @@ std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
   if (!of.is_gone)
     tell_gone(found, one.publisher);
   of.is_gone = true;
-  of.has_left = true;
+  if (!std::exchange(of.has_left, true))
+    keep_figures_of(one.publisher);
   for (auto& [topic, in] : topics_)
     in.last.erase(one.publisher);
   return found;
@@ -205,6 +207,16 @@ void loss_tracker::tell_gone(std::vector<finding>& into, bus_id publisher) const
   for (const auto& [topic, in] : topics_)
     if (in.last.contains(publisher))
       into.push_back({topic, gone{publisher}});
+}
+
+void loss_tracker::keep_figures_of(bus_id left) {
+  left_.push_back(left);
+  if (left_.size() <= most_left)
+    return;
+  const auto oldest = publishers_.find(left_.front());
+  if (oldest != publishers_.end() && oldest->second.has_left)
+    publishers_.erase(oldest);
+  left_.pop_front();
 }
 
 /// The one that was silent for longest.

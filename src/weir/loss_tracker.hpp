@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -109,6 +110,7 @@ private:
   void give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const;
   void tell_gone(std::vector<finding>& into, bus_id publisher) const;
   void forget_another(bus_id kept);
+  void keep_figures_of(bus_id left);
 
   std::size_t most_;
   bool is_up_ = true;
@@ -116,6 +118,7 @@ private:
   std::uint64_t link_gap_at_ = 0; // by events_
   std::unordered_map<std::string, topic_state, name_hash, std::equal_to<>> topics_;
   std::map<bus_id, publisher_state> publishers_;
+  std::deque<bus_id> left_; // the newest of those that have left: their figures are kept for a while
 };
 
 } // namespace weir

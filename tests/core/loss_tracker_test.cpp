@@ -239,6 +239,19 @@ TEST_CASE("loss tracker: a bus that is closed, or silent for two beacons, is gon
   CHECK(text(in.on_leave({p, 5, 0}, start + 51s)).empty());
 }
 
+TEST_CASE("loss tracker: of those that have left, the newest are remembered") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  for (std::uint64_t number = 100; number < 1'100; ++number) {
+    in.on_hint("t", at(1, 1, {number}), start);
+    CHECK(text(in.on_leave({{number}, 1, 0}, start)) == "t gone");
+  }
+  const auto all = in.figures(start);
+  CHECK(all.size() == 1 + 256);
+  CHECK(all.front().publisher == p);
+  CHECK(all.back().publisher == bus_id{1'099});
+}
+
 TEST_CASE("loss tracker: nobody is gone because our own link is down") {
   auto in = listening({"t"});
   in.on_hint("t", at(1, 1), start);
