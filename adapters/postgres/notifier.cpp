@@ -104,7 +104,7 @@ void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
   bool has_beacon = false;
   for (const auto& one : words)
     has_beacon = has_beacon || one.text.starts_with("W1b");
-  // One by itself takes the server a quarter of the time to plan.
+  // One by itself goes out some 40 µs sooner without the plan for many (bench/bus, bus.postgres.roundtrip).
   auto said =
     words.size() == 1
       ? to_->run("SELECT pg_notify($1, $2)", {how_.channel, words.front().text}, stop_, until)
