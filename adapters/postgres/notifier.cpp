@@ -101,6 +101,8 @@ void notifier::say_next(clock::time_point until) {
 }
 
 void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
+  if (!has_spoken_)
+    words.insert(words.begin(), from_.first_word(how_.beacon));
   bool has_beacon = false;
   for (const auto& one : words)
     has_beacon = has_beacon || one.text.starts_with("W1b");
@@ -111,6 +113,7 @@ void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
       : to_->run("SELECT pg_notify($1, one) FROM unnest($2::text[]) WITH ORDINALITY AS words(one, place) ORDER BY place",
           {how_.channel, array_of(words)}, stop_, until);
   if (said) {
+    has_spoken_ = true;
     pauses_.on_progress();
     if (std::exchange(is_refused_, false))
       trouble_.set({});

@@ -79,6 +79,7 @@ private:
   std::atomic<std::uint64_t> unconfirmed_{0};
   std::atomic<double> queue_usage_{-1};
   bool was_connected_ = false;
+  bool has_spoken_ = false; // the server has taken something
   bool has_tried_ = false;
   wake_event stop_;
   std::promise<void> finished_;

@@ -14,6 +14,10 @@ std::int64_t wall_clock() {
 }
 
 constexpr std::string_view beacon_begin = "W1b";
+constexpr std::string_view leave_begin = "W1l";
+
+/// By then a link that was down is up again: the longest pause is 5 s.
+constexpr std::size_t beacons_told_at_the_end = 8;
 
 } // namespace
 
@@ -34,8 +38,15 @@ result<void> outbox::add(
   return success();
 }
 
+outbox::word outbox::first_word(std::chrono::milliseconds interval) const {
+  return {encode(bus_beacon{own_, 0, interval, wall_clock()})};
+}
+
 void outbox::add_beacon(std::chrono::milliseconds interval) {
   const std::lock_guard lock{mutex_};
+  at_beacons_.push_back(numbers_.last());
+  if (at_beacons_.size() > beacons_told_at_the_end)
+    at_beacons_.pop_front();
   if (!std::exchange(has_beacon_, true))
     push(encode(bus_beacon{own_, numbers_.last(), interval, wall_clock()}));
 }
@@ -56,12 +67,14 @@ void outbox::add_answer(std::uint64_t since) {
 
 void outbox::add_leave() {
   const std::lock_guard lock{mutex_};
+  for (auto& one : encode(numbers_.since(at_beacons_.size() < beacons_told_at_the_end ? 0 : at_beacons_.front())))
+    push(std::move(one));
   push(encode(bus_leave{own_, numbers_.last(), wall_clock()}));
 }
 
 /// With the lock held.
 void outbox::push(std::string text) {
-  if (words_ >= most_words && !text.starts_with(beacon_begin))
+  if (words_ >= most_words && !text.starts_with(beacon_begin) && !text.starts_with(leave_begin))
     return;
   waiting_.push_back({std::move(text)});
   ++words_;

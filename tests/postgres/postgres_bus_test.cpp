@@ -69,6 +69,28 @@ TEST_CASE("postgres bus: a server that stops and starts, with hints published me
   CHECK(!bus.stats().trouble);
 }
 
+TEST_CASE("postgres bus: a bus that is closed says first what it has published, and what is missing of that has a number") {
+  actors in;
+  auto how = in.options(server().url());
+  how.beacon = 1h; // nothing else says how much there was
+  auto listening = in.open_with(how);
+  auto heard = subscribed(listening, "t", {.buffer = 10'000});
+  account told;
+  std::uint64_t sent = 1;
+  {
+    auto publishing = in.open_with(how);
+    REQUIRE(publishing.publish("t", "first"));
+    told.read(heard, "first");
+    const auto reconnects = listening.stats().reconnects;
+    server().sql(postgres_tests::end_listeners(in.channel));
+    for (; sent <= 20; ++sent)
+      REQUIRE(publishing.publish("t", "meanwhile"));
+    postgres_tests::wait_until([&] { return listening.stats().reconnects > reconnects; });
+  }
+  told.read(heard, sent);
+  CHECK(told.has_gap);
+}
+
 TEST_CASE("postgres bus: a bus may be opened while the server is down, and then says that it did not hear") {
   actors in;
   const auto url = server().url();

@@ -93,3 +93,22 @@ TEST_CASE("postgres bus: a publishing connection that dies while nobody publishe
   CHECK(in.commit(bus, "t", "after"));
   CHECK(bus_suite::heard(heard, 2) == "before after");
 }
+
+TEST_CASE("postgres bus: of a bus whose first words are refused, nothing is lost silently") {
+  speaker may;
+  actors in;
+  auto listening = in.open();
+  auto in_time = subscribed(listening, "t");
+  may.forbid();
+  auto how = in.options(may.url());
+  how.beacon = 1h;
+  auto bus = in.open_with(how);
+  for (int one = 0; one < 3; ++one)
+    CHECK(!in.commit(bus, "t", "refused"));
+  may.allow();
+  REQUIRE(in.commit(bus, "t", "heard"));
+  // How many there were since somebody subscribes, nobody knows who has not heard of that bus before.
+  CHECK(heard_before(in_time, "heard") == "-0+(publisher)");
+  REQUIRE(in.commit(bus, "t", "heard again"));
+  CHECK(heard(in_time, 1) == "heard again");
+}
