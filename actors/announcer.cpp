@@ -37,7 +37,7 @@ void announcer::end() {
 
 /// Fails where the bus takes nothing more.
 result<void> announcer::publish_all() {
-  tell_dropped();
+  tell_faults();
   while (const auto next = waiting_.front()) {
     auto published = to_.publish(next->topic, next->payload, next->key);
     if (!published)
@@ -47,11 +47,9 @@ result<void> announcer::publish_all() {
   return success();
 }
 
-void announcer::tell_dropped() {
-  const auto dropped = waiting_.dropped();
-  if (dropped > 0 && told_dropped_ == 0)
-    on_failing_(error{errc::bad_topic, "a collection has no topic that a bus takes, or too many collections wait"});
-  told_dropped_ = dropped;
+void announcer::tell_faults() {
+  for (const auto& one : waiting_.take_faults())
+    on_failing_(one);
 }
 
 task<> announcer::run(self me, std::shared_ptr<announcer> of) {

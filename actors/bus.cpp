@@ -4,6 +4,7 @@
 
 #include <boost/outcome/try.hpp>
 
+#include <chrono>
 #include <random>
 
 namespace weir {
@@ -29,6 +30,10 @@ result<void> publish_on(detail::bus_link& link, std::string_view topic, std::str
 bus_id detail::draw_bus_id() {
   std::random_device entropy;
   return {std::uint64_t{entropy()} << 32U | entropy()};
+}
+
+std::int64_t detail::wall_clock() noexcept {
+  return std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
 }
 
 error detail::bus_is_closed() {

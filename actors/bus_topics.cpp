@@ -1,9 +1,9 @@
+#include <weir/detail/bus_link.hpp>
 #include <weir/detail/bus_topics.hpp>
 #include <weir/detail/caf_actor.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 
 namespace weir::detail {
 
@@ -31,10 +31,6 @@ protected:
 private:
   std::weak_ptr<bus_topic> of_;
 };
-
-std::int64_t wall_clock() noexcept {
-  return std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
-}
 
 } // namespace
 

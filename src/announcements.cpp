@@ -89,8 +89,12 @@ announcements::waiting* announcements::topic_of(std::string_view collection) {
   auto topic = topic_from(pattern_, collection);
   if (const auto found = topics_.find(topic); found != topics_.end())
     return &found->second;
-  if (topics_.size() == most_.topics || !check_bus_topic(topic)) {
-    ++dropped_;
+  if (auto valid = check_bus_topic(topic); !valid) {
+    drop(collection, std::move(valid).error());
+    return nullptr;
+  }
+  if (topics_.size() == most_.topics) {
+    drop(collection, error{errc::bus_full, "too many topics wait to be announced on already"});
     return nullptr;
   }
   auto& made = topics_[topic];
@@ -102,6 +106,14 @@ announcements::waiting* announcements::topic_of(std::string_view collection) {
   }
   order_.push_back(std::move(topic));
   return &made;
+}
+
+void announcements::drop(std::string_view collection, error why) {
+  ++dropped_;
+  if (told_.size() == most_.topics)
+    told_.clear(); // they are told again
+  if (faults_.size() < most_.topics && told_.emplace(collection).second)
+    faults_.push_back(std::move(why).with("collection", std::string{collection}));
 }
 
 void announcements::forget_keys(waiting& in) {

@@ -30,4 +30,11 @@ bus_answer hint_numbers::since(std::uint64_t number) const {
   return answer;
 }
 
+bus_beacon hint_numbers::beacon(std::chrono::milliseconds interval, std::int64_t now) {
+  at_beacons_.push_back(last_);
+  if (at_beacons_.size() > most_beacons)
+    at_beacons_.pop_front();
+  return {publisher_, last_, interval, now};
+}
+
 } // namespace weir

@@ -166,11 +166,12 @@ std::vector<finding> loss_tracker::on_time(time now) {
   if (!is_up_)
     return found;
   for (auto& [publisher, of] : publishers_) {
-    if (of.is_gone || of.interval == 0ms || now - of.heard < beacons_until_gone * of.interval)
+    const auto interval = of.interval == 0ms ? assumed_ : of.interval;
+    if (of.is_gone || now - of.heard < beacons_until_gone * interval)
       continue;
     of.is_gone = true;
     if (of.missing)
-      give_up(found, publisher, of); // for now: when it is heard again, it is asked again
+      give_up(found, publisher, of); // it is asked again when it is heard again
     tell_gone(found, publisher);
   }
   return found;

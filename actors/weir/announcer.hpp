@@ -38,13 +38,12 @@ public:
 
 private:
   result<void> publish_all();
-  void tell_dropped();
+  void tell_faults();
 
   bus to_;
   announcements waiting_;
   std::function<void(const error&)> on_failing_;
   condition changed_;
-  std::uint64_t told_dropped_ = 0;
   bool is_over_ = false;
 };
 

@@ -3,8 +3,6 @@
 #include <weir/hint_numbers.hpp>
 #include <weir/memory_bus.hpp>
 
-#include <chrono>
-
 namespace weir::memory {
 
 namespace {
@@ -20,7 +18,7 @@ public:
 
   result<void> publish(std::string_view topic, std::string_view key, std::string_view payload,
     std::shared_ptr<detail::commit_ticket> told) override {
-    const auto now = std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
+    const auto now = detail::wall_clock();
     const auto to = topics_->find(topic);
     auto left = detail::bus_topic::duty::none;
     {

@@ -118,6 +118,9 @@ result<server_settings> read_server(const std::string& server) {
   for (const auto* one = given.get(); one->keyword != nullptr; ++one)
     if (one->val != nullptr)
       read.words.emplace_back(one->keyword, one->val);
+  if (value("host").find('@') != std::string::npos) // it may be part of a password
+    return error{
+      errc::invalid_argument, "the server's host has an @ in it; in a password, it is written as %40", {{"option", "server"}}};
   if (!are_ports(value("port")))
     return error{errc::invalid_argument, "the server's port is a number from 1 to 65535", {{"option", "server"}}};
   for (const auto& [word, text] : defaults)
@@ -148,15 +151,16 @@ void connection::close::operator()(pg_conn* one) const noexcept {
   PQfinish(one);
 }
 
-std::string rows::first(int column) const {
-  if (!result_ || PQntuples(result_.get()) == 0 || column >= PQnfields(result_.get()))
+std::string rows::first() const {
+  if (!result_ || PQntuples(result_.get()) == 0 || PQnfields(result_.get()) == 0)
     return {};
-  return PQgetvalue(result_.get(), 0, column);
+  return PQgetvalue(result_.get(), 0, 0);
 }
 
 error connection::refusal() const {
   const auto why = failure({});
-  return error{why.code(), std::string{refusal_of(why.code())}, why.facts()};
+  const auto code = PQconnectionNeedsPassword(handle_.get()) == 1 ? errc::permission_denied : why.code();
+  return error{code, std::string{refusal_of(code)}, why.facts()};
 }
 
 error connection::failure(std::string_view what) const {
@@ -184,8 +188,13 @@ result<connection> connection::open(const server_settings& to, const wake_event&
   if (handle == nullptr)
     return error{errc::io_failed, "libpq has no memory for a connection"};
   PQsetErrorVerbosity(handle, PQERRORS_VERBOSE);
-  if (PQstatus(handle) == CONNECTION_BAD)
-    return made.refusal();
+  if (PQstatus(handle) == CONNECTION_BAD) {
+    if (PQpingParams(words.data(), values.data(), 0) != PQPING_NO_ATTEMPT) // asks nobody where the words are to blame
+      return made.refusal();
+    const auto why = made.failure({});
+    return error{errc::invalid_argument, "libpq does not take what is said of the server", why.facts()}.with(
+      "option", "server");
+  }
   for (auto wanted = PGRES_POLLING_WRITING; wanted != PGRES_POLLING_OK; wanted = PQconnectPoll(handle)) {
     if (wanted == PGRES_POLLING_FAILED)
       return made.refusal();
@@ -253,10 +262,6 @@ result<void> connection::wait(const wake_event& also, const wake_event& stop, cl
 std::optional<std::string> connection::take_notification() {
   const std::unique_ptr<PGnotify, decltype(&PQfreemem)> one{PQnotifies(handle_.get()), &PQfreemem};
   return one ? std::optional<std::string>{one->extra} : std::nullopt;
-}
-
-int connection::backend() const noexcept {
-  return PQbackendPID(handle_.get());
 }
 
 int connection::server_version() const noexcept {

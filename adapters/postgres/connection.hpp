@@ -38,7 +38,7 @@ public:
   explicit rows(pg_result* result) noexcept : result_{result} {}
 
   /// Of the first row; empty where there is none.
-  std::string first(int column = 0) const;
+  std::string first() const;
 
 private:
   std::unique_ptr<pg_result, drop_result> result_;
@@ -63,7 +63,6 @@ public:
   /// What came on any channel, and was not taken yet.
   std::optional<std::string> take_notification();
 
-  int backend() const noexcept;
   int server_version() const noexcept;
   std::string parameter(const char* name) const;
 

@@ -41,6 +41,7 @@ listener::listener(const bus_settings& how, bus_id own, outbox& to, std::shared_
     to_{to},
     topics_{std::move(topics)},
     saying_{saying},
+    heard_{std::make_shared<guarded_tracker>(how.beacon)},
     is_checked_{is_checked},
     thread_{[this] { run(); }} {
   pthread_setname_np(thread_.native_handle(), "weir.bus.hear");

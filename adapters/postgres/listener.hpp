@@ -18,6 +18,9 @@ namespace weir::postgres {
 
 /// The mutex is held while something is heard, so that a subscription begins between two of them.
 struct guarded_tracker {
+  explicit guarded_tracker(std::chrono::milliseconds beacon) : tracker{most_publishers, beacon} {}
+
+  static constexpr std::size_t most_publishers = 4096;
   std::mutex mutex;
   loss_tracker tracker;
 };
@@ -65,7 +68,7 @@ private:
   outbox& to_;
   std::shared_ptr<detail::bus_topics> topics_;
   const link_trouble& saying_;
-  std::shared_ptr<guarded_tracker> heard_ = std::make_shared<guarded_tracker>();
+  std::shared_ptr<guarded_tracker> heard_;
   std::optional<connection> from_;
   clock::time_point own_heard_; // its own beacon, or that it listens
   std::optional<clock::time_point> answered_;

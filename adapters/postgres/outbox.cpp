@@ -9,15 +9,8 @@ namespace {
 /// Asks that find no room are asked again, and so are answers.
 constexpr std::size_t most_words = 1024;
 
-std::int64_t wall_clock() {
-  return std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count();
-}
-
 constexpr std::string_view beacon_begin = "W1b";
 constexpr std::string_view leave_begin = "W1l";
-
-/// By then a link that was down is up again: the longest pause is 5 s.
-constexpr std::size_t beacons_told_at_the_end = 8;
 
 } // namespace
 
@@ -30,7 +23,7 @@ result<void> outbox::add(
   if (hints_ == most_ || (hints_ > 0 && hint_bytes_ + bytes > most_bytes_))
     return error{errc::bus_full, "too much is on its way to the server already",
       {{"hints", std::to_string(hints_)}, {"bytes", std::to_string(hint_bytes_)}}};
-  const auto at = numbers_.next(topic, wall_clock());
+  const auto at = numbers_.next(topic, detail::wall_clock());
   waiting_.push_back({encode_hint(topic, key, payload, at), true, std::move(told)});
   ++hints_;
   hint_bytes_ += waiting_.back().text.size();
@@ -39,16 +32,15 @@ result<void> outbox::add(
 }
 
 outbox::word outbox::first_word(std::chrono::milliseconds interval) const {
-  return {encode(bus_beacon{own_, 0, interval, wall_clock()})};
+  const std::lock_guard lock{mutex_};
+  return {encode(numbers_.first_beacon(interval, detail::wall_clock()))};
 }
 
 void outbox::add_beacon(std::chrono::milliseconds interval) {
   const std::lock_guard lock{mutex_};
-  at_beacons_.push_back(numbers_.last());
-  if (at_beacons_.size() > beacons_told_at_the_end)
-    at_beacons_.pop_front();
+  const auto beacon = numbers_.beacon(interval, detail::wall_clock());
   if (!std::exchange(has_beacon_, true))
-    push(encode(bus_beacon{own_, numbers_.last(), interval, wall_clock()}));
+    push(encode(beacon));
 }
 
 void outbox::add_ask(bus_id whom, std::uint64_t since) {
@@ -67,9 +59,9 @@ void outbox::add_answer(std::uint64_t since) {
 
 void outbox::add_leave() {
   const std::lock_guard lock{mutex_};
-  for (auto& one : encode(numbers_.since(at_beacons_.size() < beacons_told_at_the_end ? 0 : at_beacons_.front())))
+  for (auto& one : encode(numbers_.last_answer()))
     push(std::move(one));
-  push(encode(bus_leave{own_, numbers_.last(), wall_clock()}));
+  push(encode(numbers_.leave(detail::wall_clock())));
 }
 
 /// With the lock held.

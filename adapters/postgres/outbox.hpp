@@ -39,16 +39,13 @@ public:
   result<void> add(
     std::string_view topic, std::string_view key, std::string_view payload, std::shared_ptr<detail::commit_ticket> told);
 
-  /// What a bus says first, and again until the server has taken it: that it has published nothing yet. Whoever has heard that
-  /// misses nothing of it silently, however late the next word comes.
+  /// What the bus says first, and again until the server has taken it.
   word first_word(std::chrono::milliseconds interval) const;
 
   /// At most one waits: a newer one says the same and more.
   void add_beacon(std::chrono::milliseconds interval);
   void add_ask(bus_id whom, std::uint64_t since);
   void add_answer(std::uint64_t since);
-
-  /// The last word, and before it what has moved in the last few beacons: whoever lacks something of that can't ask any more.
   void add_leave();
 
   /// The next ones, as many as go into one statement. They count as on their way until on_settled().
@@ -86,7 +83,6 @@ private:
   std::size_t words_ = 0; // that are no hints
   std::uint64_t asks_ = 0;
   bool has_beacon_ = false;
-  std::deque<std::uint64_t> at_beacons_; // the last hint's number at each of the last few
   bool is_closed_ = false;
   wake_event changed_;
 };

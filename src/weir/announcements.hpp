@@ -11,6 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -62,6 +64,9 @@ public:
   /// Topics that no bus takes, or that were too many to wait.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
+  /// Why: of each collection once (the fact "collection"), with bad_topic or bus_full.
+  std::vector<error> take_faults() { return std::exchange(faults_, {}); }
+
 private:
   struct waiting {
     std::optional<std::string> whole = {}; ///< the payload of a hint without a key, which goes first
@@ -72,6 +77,7 @@ private:
   void add_batch(const batch& one);
   void add_key(std::string_view collection, const std::string& key, const std::string& payload);
   waiting* topic_of(std::string_view collection);
+  void drop(std::string_view collection, error why);
   void forget_keys(waiting& in);
 
   std::string pattern_;
@@ -83,6 +89,8 @@ private:
   std::size_t keys_ = 0;
   std::size_t bytes_ = 0;
   std::uint64_t dropped_ = 0;
+  std::vector<error> faults_;
+  std::unordered_set<std::string> told_; // collections
 };
 
 } // namespace weir

@@ -42,7 +42,10 @@ class loss_tracker {
 public:
   using time = std::chrono::nanoseconds; ///< by a clock of the caller that never goes back
 
-  explicit loss_tracker(std::size_t most = 4096) : most_{most} {}
+  /// @param assumed between the beacons of a publisher of which none was heard yet
+  explicit loss_tracker(std::size_t most = 4096, std::chrono::milliseconds assumed = std::chrono::seconds{4})
+    : most_{most},
+      assumed_{assumed} {}
 
   /// From now on hints of that topic count.
   void subscribe(const std::string& topic) { topics_.try_emplace(topic, topic_state{.subscribed_at = events_}); }
@@ -113,6 +116,7 @@ private:
   void keep_figures_of(bus_id left);
 
   std::size_t most_;
+  std::chrono::milliseconds assumed_;
   bool is_up_ = true;
   std::uint64_t events_ = 0;
   std::uint64_t link_gap_at_ = 0; // by events_

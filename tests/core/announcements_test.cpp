@@ -99,6 +99,14 @@ TEST_CASE("announced: what is too much for keys is told without them") {
   CHECK(taken(all) == "c:1@5 d:1@5");
   all.add(changes(6, {{std::string(257, 'x'), "1"}})); // no topic
   CHECK(all.dropped() == 2);
+  all.add(changes(7, {{std::string(257, 'x'), "1"}}));
+  const auto faults = all.take_faults(); // each told once
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0] == weir::errc::bus_full);
+  CHECK(faults[0].fact_of("collection") == "e");
+  CHECK(faults[1] == weir::errc::bad_topic);
+  CHECK(faults[1].fact_of("collection") == std::string(257, 'x'));
+  CHECK(all.take_faults().empty());
   announcements wide{"t", announce_per::key};
   wide.add_all("");
   wide.add(changes(1, {{"", std::string(weir::max_hint_bytes, 'k')}}));

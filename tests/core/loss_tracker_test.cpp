@@ -87,6 +87,24 @@ TEST_CASE("loss tracker: what was heard of each bus is counted") {
   CHECK(in.figures(start + 13s)[1].has_left);
 }
 
+TEST_CASE("loss tracker: before it leaves, a bus says what has moved in its last eight beacons") {
+  weir::hint_numbers numbers{p};
+  CHECK(numbers.first_beacon(4s, 7) == weir::bus_beacon{p, 0, 4s, 7});
+  (void)numbers.next("old", 0);
+  for (std::uint64_t count = 1; count <= 7; ++count)
+    CHECK(numbers.beacon(4s, 0).number == 1);
+  CHECK(numbers.last_answer().since == 0);
+  CHECK(numbers.last_answer().topics.size() == 1);
+  (void)numbers.beacon(4s, 0);
+  (void)numbers.next("new", 0);
+  const auto last = numbers.last_answer();
+  CHECK(last.since == 1);
+  CHECK(last.number == 2);
+  REQUIRE(last.topics.size() == 1);
+  CHECK(last.topics[0].first == "new");
+  CHECK(numbers.leave(9) == weir::bus_leave{p, 2, 9});
+}
+
 TEST_CASE("loss tracker: what was there before is history") {
   auto in = listening({"t"});
   const auto first = in.on_hint("t", at(500, 20), start);
@@ -250,6 +268,16 @@ TEST_CASE("loss tracker: of those that have left, the newest are remembered") {
   CHECK(all.size() == 1 + 256);
   CHECK(all.front().publisher == p);
   CHECK(all.back().publisher == bus_id{1'099});
+}
+
+TEST_CASE("loss tracker: of a publisher whose beacon was not heard, the usual one is assumed") {
+  auto in = listening({"t", "u"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_hint("t", at(3, 2), start);
+  CHECK(in.take_asks(start).size() == 1);
+  CHECK(in.on_time(start + 7999ms).empty());
+  CHECK(text(in.on_time(start + 8s)) == "t -0+ publisher, u -0+ publisher, t gone");
+  CHECK(in.take_asks(start + 1h).empty()); // nobody asks the dead
 }
 
 TEST_CASE("loss tracker: nobody is gone because our own link is down") {

@@ -163,6 +163,10 @@ TEST_CASE("postgres bus: what is wrong is refused by name, and no password is to
   CHECK(in.refused(in.options("postgres://weir:secret@127.0.0.1:1/postgres")) == errc::disconnected);
   CHECK(in.refused(in.options("postgres://weir:secret@127.0.0.1:port/postgres")) == errc::invalid_argument);
   CHECK(in.refused(in.options("password=secret nonsense")) == errc::invalid_argument);
+  // No password where one is wanted, what libpq does not know, and an @ that was not written as %40.
+  CHECK(in.refused(in.options("postgres://locked@127.0.0.1:" + port + "/postgres", true)) == errc::permission_denied);
+  CHECK(in.refused(in.options(server().url() + "?sslmode=bogus", true)) == errc::invalid_argument);
+  CHECK(in.refused(in.options("postgres://locked:a@secret@127.0.0.1:" + port + "/postgres", true)) == errc::invalid_argument);
   auto how = in.options(server().url());
   how.channel = std::string(64, 'c');
   CHECK(in.refused(how) == errc::invalid_argument);

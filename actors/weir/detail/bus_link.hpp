@@ -42,6 +42,9 @@ bus_id draw_bus_id();
 
 error bus_is_closed();
 
+/// Nanoseconds since 1970, by which hints are stamped and their lag is measured.
+std::int64_t wall_clock() noexcept;
+
 /// What is behind a bus: a hub in this process, or a server. Closed at the latest when it is destroyed. Any thread.
 class bus_link {
 public:
