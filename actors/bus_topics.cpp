@@ -48,11 +48,11 @@ void bus_counts::put_into(bus_stats& figures) const noexcept {
     figures.lag[place] = lag[place].load(std::memory_order_relaxed);
 }
 
-bus_topic::duty bus_topic::take_in(bus_record what) {
+bus_topic::duty bus_topic::take_in(bus_record what, std::optional<missed_span> missed) {
   const std::lock_guard lock{mutex_};
   if (members_->empty())
     return duty::none;
-  inlet_.emplace_back(next_place_++, std::move(what));
+  inlet_.emplace_back(next_place_++, std::move(what), missed);
   if (inlet_.size() >= room_)
     return duty::make_room;
   if (is_called_)
@@ -112,9 +112,9 @@ void bus_topic::hand_out() {
     one.state->take(taken);
 }
 
-std::shared_ptr<subscription_state> bus_topic::add(subscription_options how, bus_id own) {
+std::shared_ptr<subscription_state> bus_topic::add(subscription_options how, bus_id own, std::uint64_t began) {
   const std::lock_guard lock{mutex_};
-  auto made = std::make_shared<subscription_state>(how, own, next_place_);
+  auto made = std::make_shared<subscription_state>(how, own, next_place_, began);
   auto all = *members_;
   all.push_back({own, made});
   members_ = std::make_shared<const members>(std::move(all));
@@ -160,7 +160,7 @@ std::shared_ptr<bus_topic> bus_topics::find(std::string_view topic) const {
 }
 
 std::shared_ptr<subscription_state> bus_topics::subscribe(const std::shared_ptr<bus_topics>& self, std::string_view topic,
-  subscription_options how, bus_id own, std::function<void(const std::string&)> left) {
+  subscription_options how, bus_id own, std::function<void(const std::string&)> left, std::uint64_t began) {
   auto& in = part_of(topic);
   const std::lock_guard lock{in.mutex};
   auto& place = in.topics.try_emplace(std::string{topic}).first->second;
@@ -169,7 +169,7 @@ std::shared_ptr<subscription_state> bus_topics::subscribe(const std::shared_ptr<
     place->start(actor_ref_access::make(
       caf::actor_cast<caf::strong_actor_ptr>(system_.spawn<topic_actor>(std::weak_ptr<bus_topic>{place}))));
   }
-  auto made = place->add(how, own);
+  auto made = place->add(how, own, began);
   counts_->subscriptions.fetch_add(1, std::memory_order_relaxed);
   made->on_leaving(
     [self, of = std::weak_ptr<bus_topic>{place}, who = made.get(), name = std::string{topic}, left = std::move(left)] {

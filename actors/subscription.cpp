@@ -11,11 +11,12 @@ namespace weir {
 
 namespace detail {
 
-subscription_state::subscription_state(subscription_options how, bus_id own, std::uint64_t first_place)
+subscription_state::subscription_state(subscription_options how, bus_id own, std::uint64_t first_place, std::uint64_t began)
   : limit_{how.policy == drop_policy::conflate ? 1 : how.buffer},
     own_{own},
     skips_own_{how.skip_own},
     first_place_{first_place},
+    began_{began},
     buffer_{how.buffer, how.policy} {}
 
 subscription_state::~subscription_state() {
@@ -26,20 +27,26 @@ void subscription_state::take(std::span<const offered_record> records) {
   const std::lock_guard lock{mutex_};
   if (why_)
     return;
-  for (const auto& [place, what] : records) {
+  for (const auto& [place, what, missed] : records) {
     if (place < first_place_)
       continue;
     if (const auto* one = std::get_if<hint>(&what)) {
       if (!skips_own_ || one->publisher() != own_)
         buffer_.push(*one);
     } else if (const auto* missing = std::get_if<lost>(&what)) {
-      if (!skips_own_ || missing->publisher != own_)
-        buffer_.push(*missing);
+      take(*missing, missed);
     } else {
       buffer_.push(std::get<gone>(what));
     }
   }
   tell();
+}
+
+void subscription_state::take(const lost& missing, const std::optional<missed_span>& span) {
+  if (skips_own_ && missing.publisher == own_)
+    return;
+  if (const auto share = span ? share_of(missing, *span, began_) : missing)
+    buffer_.push(*share);
 }
 
 result<bus_record> subscription_state::pop() {

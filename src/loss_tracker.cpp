@@ -15,14 +15,21 @@ constexpr std::size_t most_left = 256;
 
 } // namespace
 
+std::optional<lost> share_of(const lost& missing, const missed_span& span, std::uint64_t began) noexcept {
+  if (began <= span.after)
+    return missing;
+  if (began > span.until)
+    return std::nullopt;
+  return lost{0, false, missing.publisher, missing.cause};
+}
+
 /// `before` is the number in front of what is heard: of a publisher that was never heard of, everything up to there is history.
 loss_tracker::publisher_state& loss_tracker::state_of(bus_id publisher, std::uint64_t before, time now) {
   const auto [found, is_new] = publishers_.try_emplace(publisher);
   auto& of = found->second;
   if (is_new) {
     of.last = before;
-    of.gap_at = link_gap_at_;
-    of.heard = now;
+    of.gap.until = link_gap_at_;
     if (publishers_.size() > most_)
       forget_another(publisher);
   }
@@ -38,32 +45,35 @@ void loss_tracker::note_number(publisher_state& of, std::uint64_t before) {
     if (!of.missing) {
       of.missing = of.last;
       of.cause = of.may_miss ? loss_cause::link_gap : loss_cause::publisher;
+      of.gap.after = of.whole_at;
     } else if (of.may_miss) {
       of.cause = loss_cause::link_gap;
     }
-    of.gap_at = ++events_;
+    of.gap.until = ++moment_;
     of.last = before;
     of.answered = 0;
   }
   of.may_miss = false;
+  of.whole_at = moment_;
 }
 
 /// What of a topic was not heard, where everything up to `on_topic` should have been.
-std::optional<lost> loss_tracker::missing_before(
-  topic_state& in, bus_id publisher, const publisher_state& of, std::uint64_t on_topic) const {
+void loss_tracker::tell_missing(std::vector<finding>& into, const std::string& topic, const topic_state& in, bus_id publisher,
+  const publisher_state& of, std::uint64_t on_topic) const {
   const auto cause = of.missing ? of.cause : loss_cause::publisher;
   const auto known = in.last.find(publisher);
   if (known == in.last.end()) {
     // Nothing of it was heard since the subscription began; what there was before that is history, and nobody knows how much.
-    if (on_topic == 0 || of.gap_at <= in.subscribed_at)
-      return std::nullopt;
-    return lost{0, false, publisher, cause};
+    if (on_topic > 0 && of.gap.until > in.subscribed_at)
+      into.push_back({topic, lost{0, false, publisher, cause}, of.gap});
+    return;
   }
-  if (on_topic == known->second)
-    return std::nullopt;
-  if (on_topic < known->second) // the publisher has forgotten the topic meanwhile, and began to count anew
-    return lost{on_topic, false, publisher, cause};
-  return lost{on_topic - known->second, true, publisher, cause};
+  const auto& [last, at] = known->second;
+  const missed_span span{std::max(of.gap.after, at), of.gap.until};
+  if (on_topic > last)
+    into.push_back({topic, lost{on_topic - last, true, publisher, cause}, span});
+  else if (on_topic < last) // the publisher has forgotten the topic meanwhile, and began to count anew
+    into.push_back({topic, lost{on_topic, false, publisher, cause}, span});
 }
 
 loss_tracker::heard loss_tracker::on_hint(std::string_view topic, const hint_place& at, time now) {
@@ -76,9 +86,8 @@ loss_tracker::heard loss_tracker::on_hint(std::string_view topic, const hint_pla
   of.last = at.number;
   ++of.heard_hints;
   if (const auto in = topics_.find(topic); in != topics_.end()) {
-    if (const auto missing = missing_before(in->second, at.publisher, of, at.on_topic - 1))
-      found.before.push_back({in->first, *missing});
-    in->second.last.insert_or_assign(at.publisher, at.on_topic);
+    tell_missing(found.before, in->first, in->second, at.publisher, of, at.on_topic - 1);
+    in->second.last.insert_or_assign(at.publisher, known_number{at.on_topic, moment_});
   }
   return found;
 }
@@ -107,9 +116,8 @@ std::vector<finding> loss_tracker::on_answer(const bus_answer& one, time now) {
     const auto in = topics_.find(topic);
     if (in == topics_.end())
       continue;
-    if (const auto missing = missing_before(in->second, one.publisher, of, on_topic))
-      found.push_back({topic, *missing});
-    in->second.last.insert_or_assign(one.publisher, on_topic);
+    tell_missing(found, topic, in->second, one.publisher, of, on_topic);
+    in->second.last.insert_or_assign(one.publisher, known_number{on_topic, moment_});
   }
   if (!of.missing || one.since > *of.missing)
     return found;
@@ -148,7 +156,7 @@ std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
 
 std::vector<finding> loss_tracker::on_link_up(time now) {
   is_up_ = true;
-  link_gap_at_ = ++events_;
+  link_gap_at_ = ++moment_;
   for (auto& [publisher, of] : publishers_) {
     of.may_miss = true;
     of.heard = now;
@@ -182,10 +190,11 @@ std::vector<std::pair<bus_id, std::uint64_t>> loss_tracker::take_asks(time now) 
   if (!is_up_)
     return asks;
   for (auto& [publisher, of] : publishers_) {
-    if (!of.missing || of.is_gone || (of.asked && now - *of.asked < time_between_asks))
+    const bool is_awaited = of.interval == 0ms && now - of.heard >= assumed_;
+    if ((!of.missing && !is_awaited) || of.is_gone || (of.asked && now - *of.asked < time_between_asks))
       continue;
     of.asked = now;
-    asks.emplace_back(publisher, *of.missing);
+    asks.emplace_back(publisher, of.missing.value_or(of.last));
   }
   return asks;
 }
@@ -201,7 +210,7 @@ std::vector<publisher_figures> loss_tracker::figures(time now) const {
 /// Something is missing, and nobody will say on which topics.
 void loss_tracker::give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const {
   for (const auto& [topic, in] : topics_)
-    into.push_back({topic, lost{0, false, publisher, of.cause}});
+    into.push_back({topic, lost{0, false, publisher, of.cause}, of.gap});
 }
 
 void loss_tracker::tell_gone(std::vector<finding>& into, bus_id publisher) const {

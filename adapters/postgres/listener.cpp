@@ -54,7 +54,7 @@ listener::~listener() {
 
 std::shared_ptr<detail::subscription_state> listener::subscribe(std::string_view topic, subscription_options how) {
   const std::lock_guard lock{heard_->mutex};
-  heard_->tracker.subscribe(std::string{topic});
+  const auto began = heard_->tracker.subscribe(std::string{topic});
   // May be called when the listener is no more.
   auto forget = [heard = heard_, topics = std::weak_ptr{topics_}](const std::string& left) {
     const auto all = topics.lock();
@@ -62,7 +62,7 @@ std::shared_ptr<detail::subscription_state> listener::subscribe(std::string_view
     if (!all || !all->find(left)) // nobody has subscribed to it again meanwhile
       heard->tracker.unsubscribe(left);
   };
-  return topics_->subscribe(topics_, topic, how, own_, std::move(forget));
+  return topics_->subscribe(topics_, topic, how, own_, std::move(forget), began);
 }
 
 std::vector<publisher_figures> listener::publishers() const {
@@ -219,7 +219,7 @@ void listener::on(const bus_ask& one) {
   if (answered_ && now - *answered_ < time_between_answers)
     return; // who was not answered asks again
   answered_ = now;
-  to_.add_answer(one.since);
+  to_.add_answer(one.since, how_.beacon);
 }
 
 void listener::on(const bus_answer& one) {
@@ -233,11 +233,11 @@ void listener::on(const bus_leave& one) {
 void listener::tell(std::vector<finding> all) {
   for (auto& one : all)
     if (const auto topic = topics_->find(one.topic))
-      std::visit([&](const auto& what) { take_in(topic, what); }, one.what);
+      std::visit([&](const auto& what) { take_in(topic, what, one.missed); }, one.what);
 }
 
-void listener::take_in(std::shared_ptr<detail::bus_topic> to, bus_record what) {
-  const auto left = to->take_in(std::move(what));
+void listener::take_in(std::shared_ptr<detail::bus_topic> to, bus_record what, std::optional<missed_span> missed) {
+  const auto left = to->take_in(std::move(what), missed);
   if (left != detail::bus_topic::duty::none)
     duties_.emplace_back(std::move(to), left);
 }

@@ -60,7 +60,7 @@ private:
   void on(const bus_answer& one);
   void on(const bus_leave& one);
   void tell(std::vector<finding> all);
-  void take_in(std::shared_ptr<detail::bus_topic> to, bus_record what);
+  void take_in(std::shared_ptr<detail::bus_topic> to, bus_record what, std::optional<missed_span> missed = {});
   void discharge();
 
   const bus_settings& how_;

@@ -48,11 +48,13 @@ void outbox::add_ask(bus_id whom, std::uint64_t since) {
   push(encode(bus_ask{own_, ++asks_, whom, since}));
 }
 
-void outbox::add_answer(std::uint64_t since) {
+void outbox::add_answer(std::uint64_t since, std::chrono::milliseconds interval) {
   const std::lock_guard lock{mutex_};
   auto parts = encode(numbers_.since(since));
   if (words_ + parts.size() > most_words && words_ > 0)
     return;
+  if (!std::exchange(has_beacon_, true))
+    push(encode(numbers_.beacon_on_demand(interval, detail::wall_clock())));
   for (auto& one : parts)
     push(std::move(one));
 }

@@ -35,7 +35,7 @@ public:
       most_bytes_{most_bytes},
       numbers_{own} {}
 
-  /// Fails with bus_full and bus_closed.
+  /// Calls nobody. Fails with bus_full and bus_closed.
   result<void> add(
     std::string_view topic, std::string_view key, std::string_view payload, std::shared_ptr<detail::commit_ticket> told);
 
@@ -45,7 +45,9 @@ public:
   /// At most one waits: a newer one says the same and more.
   void add_beacon(std::chrono::milliseconds interval);
   void add_ask(bus_id whom, std::uint64_t since);
-  void add_answer(std::uint64_t since);
+
+  /// Behind a beacon: who asks may not have heard any.
+  void add_answer(std::uint64_t since, std::chrono::milliseconds interval);
   void add_leave();
 
   /// The next ones, as many as go into one statement. They count as on their way until on_settled().
@@ -64,8 +66,9 @@ public:
   std::size_t hints() const;
   std::uint64_t published() const;
 
-  /// Set whenever something goes in, and when it is closed.
+  /// Set whenever something else than a hint goes in, when somebody calls, and when it is closed.
   const wake_event& changed() const noexcept { return changed_; }
+  void call() noexcept { changed_.set(); }
   void heard_of_changes() noexcept { changed_.clear(); }
 
 private:

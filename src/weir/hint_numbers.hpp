@@ -28,6 +28,11 @@ public:
   /// Says how far it is, and remembers that for last_answer().
   bus_beacon beacon(std::chrono::milliseconds interval, std::int64_t now);
 
+  /// Says the same to somebody who asks, and remembers nothing.
+  bus_beacon beacon_on_demand(std::chrono::milliseconds interval, std::int64_t now) const {
+    return {publisher_, last_, interval, now};
+  }
+
   /// The first word of a bus, and said again until somebody may have heard it: that it has published nothing yet. Whoever has
   /// heard that misses nothing of it silently, however late the next word comes.
   bus_beacon first_beacon(std::chrono::milliseconds interval, std::int64_t now) const { return {publisher_, 0, interval, now}; }

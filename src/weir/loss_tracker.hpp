@@ -29,10 +29,22 @@ struct publisher_figures {
   bool has_left = false;
 };
 
+/// Between which two moments something was missed, by a tracker's own count of what happens.
+struct missed_span {
+  std::uint64_t after = 0;
+  std::uint64_t until = 0;
+
+  friend bool operator==(const missed_span&, const missed_span&) = default;
+};
+
+/// What that loss is to a subscription that began at `began`: all of it, nobody knows how much of it, or nothing.
+std::optional<lost> share_of(const lost& missing, const missed_span& span, std::uint64_t began) noexcept;
+
 /// Something for the subscriptions of a topic, to be told before whatever is heard next.
 struct finding {
   std::string topic;
   std::variant<lost, gone> what;
+  std::optional<missed_span> missed = {}; ///< of a loss; absent: it is everybody's
 };
 
 /// Finds out what a bus does not hear of what others publish. It hears everything of everybody, in one order, as long as its
@@ -47,8 +59,11 @@ public:
     : most_{most},
       assumed_{assumed} {}
 
-  /// From now on hints of that topic count.
-  void subscribe(const std::string& topic) { topics_.try_emplace(topic, topic_state{.subscribed_at = events_}); }
+  /// From now on hints of that topic count. Returns the moment, for share_of().
+  std::uint64_t subscribe(const std::string& topic) {
+    topics_.try_emplace(topic, topic_state{.subscribed_at = ++moment_});
+    return moment_;
+  }
   void unsubscribe(const std::string& topic) { topics_.erase(topic); }
 
   struct heard {
@@ -72,7 +87,8 @@ public:
   /// What falls due: publishers that are silent, …
   std::vector<finding> on_time(time now);
 
-  /// … and whom to ask, each at most once in a while: what has moved behind that number?
+  /// … and whom to ask, each at most once in a while: what has moved behind that number? Also who was silent for one of the
+  /// beacons that are assumed: its answer says when it speaks.
   std::vector<std::pair<bus_id, std::uint64_t>> take_asks(time now);
 
   /// Of every bus that was heard and is not forgotten.
@@ -86,7 +102,8 @@ private:
     std::optional<std::uint64_t> missing = {}; // something behind that number was not heard, nobody knows on which topics
     loss_cause cause = loss_cause::publisher;  // of what is missing
     bool may_miss = false;                     // the link was down since it was heard
-    std::uint64_t gap_at = 0;                  // when its last gap was found, by events_
+    missed_span gap = {};                      // of what is missing; its end is that of the last gap that was found
+    std::uint64_t whole_at = 0;                // when it was heard last, and everything up to there was known
     time heard = {};
     std::chrono::milliseconds interval{}; // between its beacons; zero: none was heard
     std::optional<time> asked = {};
@@ -101,15 +118,20 @@ private:
     std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
   };
 
+  struct known_number {
+    std::uint64_t on_topic = 0;
+    std::uint64_t at = 0; // the moment
+  };
+
   struct topic_state {
-    std::uint64_t subscribed_at = 0;           // by events_
-    std::map<bus_id, std::uint64_t> last = {}; // the last number on it that was heard, or told to be lost, of each publisher
+    std::uint64_t subscribed_at = 0;          // the moment
+    std::map<bus_id, known_number> last = {}; // the last number on it that was heard, or told to be lost, of each publisher
   };
 
   publisher_state& state_of(bus_id publisher, std::uint64_t before, time now);
   void note_number(publisher_state& of, std::uint64_t before);
-  std::optional<lost> missing_before(
-    topic_state& in, bus_id publisher, const publisher_state& of, std::uint64_t on_topic) const;
+  void tell_missing(std::vector<finding>& into, const std::string& topic, const topic_state& in, bus_id publisher,
+    const publisher_state& of, std::uint64_t on_topic) const;
   void give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const;
   void tell_gone(std::vector<finding>& into, bus_id publisher) const;
   void forget_another(bus_id kept);
@@ -118,8 +140,8 @@ private:
   std::size_t most_;
   std::chrono::milliseconds assumed_;
   bool is_up_ = true;
-  std::uint64_t events_ = 0;
-  std::uint64_t link_gap_at_ = 0; // by events_
+  std::uint64_t moment_ = 0;      // counts what happens to subscriptions: that one begins, that something was missed
+  std::uint64_t link_gap_at_ = 0; // the moment
   std::unordered_map<std::string, topic_state, name_hash, std::equal_to<>> topics_;
   std::map<bus_id, publisher_state> publishers_;
   std::deque<bus_id> left_; // the newest of those that have left: their figures are kept for a while

@@ -4,12 +4,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <thread>
 
 using namespace bus_suite;
 using postgres_tests::account;
 using postgres_tests::actors;
 using postgres_tests::server;
+using postgres_tests::wait_until;
 using postgres_tests::wait_until_heard;
 using weir::errc;
 
@@ -128,6 +130,25 @@ TEST_CASE("postgres bus: a server that does not answer any more is noticed, and 
   account told;
   wait_until_heard(bus, heard, "t", sent, told);
   CHECK(told.has_gap);
+}
+
+TEST_CASE("postgres bus: a publisher that speaks seldom is asked before it is taken for gone") {
+  actors in;
+  auto how = in.options(server().url());
+  how.beacon = 1h;
+  auto seldom = in.open_with(how); // nobody hears its first beacon
+  how.beacon = 1s;
+  auto other = in.open_with(how);
+  auto present = subscribed(other, "t", {.policy = weir::drop_policy::last_by_key});
+  REQUIRE(seldom.publish("t", "here"));
+  CHECK(heard(present, 1) == "here");
+  const auto known = [&] {
+    const auto all = other.stats().publishers;
+    const auto one = std::ranges::find(all, seldom.id(), &weir::publisher_figures::publisher);
+    return one == all.end() ? weir::publisher_figures{} : *one;
+  };
+  wait_until([&] { return known().is_gone || known().beacon == 1h; });
+  CHECK_FALSE(known().is_gone);
 }
 
 TEST_CASE("postgres bus: what others say on the channel is counted and passed over") {

@@ -48,7 +48,7 @@ public:
 
   /// Takes in, in the order of the calls, which may hold a lock of their own. The duty is done after it, without one: for each
   /// caller in between, the inlet holds one more than its room.
-  [[nodiscard]] duty take_in(bus_record what);
+  [[nodiscard]] duty take_in(bus_record what, std::optional<missed_span> missed = {});
   void discharge(duty left);
 
   void offer(bus_record what) { discharge(take_in(std::move(what))); }
@@ -56,7 +56,7 @@ public:
   /// Hands out what waits. One at a time, in order.
   void drain();
 
-  std::shared_ptr<subscription_state> add(subscription_options how, bus_id own);
+  std::shared_ptr<subscription_state> add(subscription_options how, bus_id own, std::uint64_t began);
 
   /// True when that was the last one.
   bool remove(const subscription_state& one);
@@ -100,9 +100,10 @@ public:
   /// Null where nobody subscribes.
   std::shared_ptr<bus_topic> find(std::string_view topic) const;
 
-  /// `left` is called when the last subscription of a topic has gone.
+  /// `left` is called when the last subscription of a topic has gone. `began` is the moment of a loss_tracker, where there is
+  /// one.
   std::shared_ptr<subscription_state> subscribe(const std::shared_ptr<bus_topics>& self, std::string_view topic,
-    subscription_options how, bus_id own, std::function<void(const std::string&)> left);
+    subscription_options how, bus_id own, std::function<void(const std::string&)> left, std::uint64_t began = 0);
 
   void for_each(const std::function<void(const std::string&, bus_topic&)>& action) const;
   const bus_counts& counts() const noexcept { return *counts_; }

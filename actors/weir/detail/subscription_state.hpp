@@ -3,6 +3,7 @@
 #include <weir/actor_ref.hpp>
 #include <weir/bus.hpp>
 #include <weir/hint_buffer.hpp>
+#include <weir/loss_tracker.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -18,12 +19,14 @@ namespace weir::detail {
 struct offered_record {
   std::uint64_t place = 0;
   bus_record what;
+  std::optional<missed_span> missed = {}; ///< of a loss; absent: it is everybody's
 };
 
 /// A subscription, between its topic and its reader: a bounded buffer, and who waits for it. Any thread.
 class subscription_state {
 public:
-  subscription_state(subscription_options how, bus_id own, std::uint64_t first_place);
+  /// It began at that place of its topic, and at that moment of a loss_tracker.
+  subscription_state(subscription_options how, bus_id own, std::uint64_t first_place, std::uint64_t began);
   ~subscription_state();
   subscription_state(const subscription_state&) = delete;
   subscription_state& operator=(const subscription_state&) = delete;
@@ -59,6 +62,7 @@ private:
     endpoint_address reply;
   };
 
+  void take(const lost& missing, const std::optional<missed_span>& span);
   bool has_news() const noexcept { return !buffer_.empty() || why_ || buffer_.is_evicted(); }
   void tell() noexcept;
 
@@ -66,6 +70,7 @@ private:
   const bus_id own_;
   const bool skips_own_;
   const std::uint64_t first_place_;
+  const std::uint64_t began_;
   std::function<void()> leave_;
   mutable std::mutex mutex_;
   hint_buffer buffer_;
