@@ -1,5 +1,7 @@
 #include "connection.hpp"
 
+#include <boost/outcome/try.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -65,6 +67,42 @@ std::string_view refusal_of(errc code) noexcept {
   case errc::not_found: return "the server has no such database";
   default: return "can't connect to the server";
   }
+}
+
+/// What libpq and poolers say without a code of the server's, and no time changes. Where a message reads otherwise (libpq
+/// speaks the process's language), it is taken for a server that is down: tried again, and told in libpq's words.
+struct lasting_refusal {
+  std::string_view words;
+  errc code;
+  std::string_view sentence;
+};
+
+constexpr std::array<lasting_refusal, 8> lasting_refusals{{
+  {"server does not support SSL", errc::unsupported, "the server has no TLS, and sslmode wants it"},
+  {"certificate verify failed", errc::permission_denied, "the server's certificate is not signed by whom sslrootcert says"},
+  {"does not match host name", errc::permission_denied, "the server's certificate is another host's"},
+  {"root certificate file", errc::invalid_argument, "there is no file of root certificates, and sslmode wants one"},
+  {"no such database", errc::not_found, "the server has no such database"},
+  {"does not exist", errc::not_found, "the server behind the pooler has no such database or user"},
+  {"authentication failed", errc::permission_denied, "the pooler does not let this user in"},
+  {"bouncer config error", errc::not_found, "the pooler does not know this database or this user"},
+}};
+
+/// Null where it may go away by itself: with several hosts, every one of them has to say so.
+const lasting_refusal* lasting_refusal_in(std::string_view said) {
+  constexpr std::string_view one_host = "connection to server";
+  const lasting_refusal* found = nullptr;
+  while (!said.empty()) {
+    const auto end = said.find(one_host, said.starts_with(one_host) ? one_host.size() : 0);
+    const auto of_one = said.substr(0, end);
+    said.remove_prefix(of_one.size());
+    const auto* const why = std::ranges::find_if(
+      lasting_refusals, [&](const lasting_refusal& one) { return of_one.find(one.words) != std::string_view::npos; });
+    if (why == lasting_refusals.end())
+      return nullptr;
+    found = why;
+  }
+  return found;
 }
 
 int milliseconds_until(clock::time_point until) {
@@ -160,6 +198,9 @@ std::string rows::first() const {
 error connection::refusal() const {
   const auto why = failure({});
   const auto code = PQconnectionNeedsPassword(handle_.get()) == 1 ? errc::permission_denied : why.code();
+  if (code == errc::disconnected)
+    if (const auto* lasting = lasting_refusal_in(one_line(PQerrorMessage(handle_.get()))))
+      return error{lasting->code, std::string{lasting->sentence}, why.facts()};
   return error{code, std::string{refusal_of(code)}, why.facts()};
 }
 
@@ -213,12 +254,25 @@ result<connection> connection::open(const server_settings& to, const wake_event&
 
 result<rows> connection::run(
   const char* sql, const std::vector<std::string>& values, const wake_event& stop, clock::time_point until) {
+  BOOST_OUTCOME_TRY(start(sql, values));
+  return finish(stop, until);
+}
+
+result<bool> connection::start(const char* sql, const std::vector<std::string>& values) {
   auto* handle = handle_.get();
   std::vector<const char*> given;
   for (const auto& one : values)
     given.push_back(one.c_str());
   if (PQsendQueryParams(handle, sql, static_cast<int>(given.size()), nullptr, given.data(), nullptr, nullptr, 0) != 1)
     return failure("can't send a statement to the server");
+  const auto unsent = PQflush(handle);
+  if (unsent < 0)
+    return failure("the connection to the server is lost");
+  return unsent == 0;
+}
+
+result<rows> connection::finish(const wake_event& stop, clock::time_point until) {
+  auto* handle = handle_.get();
   std::unique_ptr<pg_result, drop_result> last;
   for (;;) {
     const auto unsent = PQflush(handle);
@@ -254,7 +308,15 @@ result<void> connection::wait(const wake_event& also, const wake_event& stop, cl
   std::array waited{
     pollfd{PQsocket(handle_.get()), POLLIN, 0}, pollfd{also.number(), POLLIN, 0}, pollfd{stop.number(), POLLIN, 0}};
   ::poll(waited.data(), waited.size(), milliseconds_until(until));
-  if (waited[0].revents != 0 && PQconsumeInput(handle_.get()) != 1)
+  return waited[0].revents == 0 ? result<void>{success()} : take_in();
+}
+
+int connection::socket() const noexcept {
+  return PQsocket(handle_.get());
+}
+
+result<void> connection::take_in() {
+  if (PQconsumeInput(handle_.get()) != 1)
     return failure("the connection to the server is lost");
   return success();
 }

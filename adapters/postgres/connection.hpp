@@ -47,7 +47,7 @@ private:
 /// Whether a statement failed because the server said no: it did not happen, and the connection goes on.
 bool is_refusal(const error& why);
 
-/// One connection, on one thread. Every wait ends at its deadline, and when `stop` is set.
+/// One connection, on one thread at a time. Every wait ends at its deadline, and when `stop` is set.
 class connection {
 public:
   /// Fails with permission_denied, not_found, disconnected, timed_out and cancelled (stop was set).
@@ -57,8 +57,20 @@ public:
   /// it happened, and the connection is of no use any more.
   result<rows> run(const char* sql, const std::vector<std::string>& values, const wake_event& stop, clock::time_point until);
 
+  /// The first half of run(), which does not wait. False: finish() has to send some of it.
+  result<bool> start(const char* sql, const std::vector<std::string>& values);
+
+  /// The second half.
+  result<rows> finish(const wake_event& stop, clock::time_point until);
+
   /// Waits until something came, or `also` or `stop` was set, or the time is over. Fails with disconnected.
   result<void> wait(const wake_event& also, const wake_event& stop, clock::time_point until);
+
+  /// What wait() polls, for whoever waits otherwise, …
+  int socket() const noexcept;
+
+  /// … and takes in what came. Fails with disconnected.
+  result<void> take_in();
 
   /// What came on any channel, and was not taken yet.
   std::optional<std::string> take_notification();

@@ -49,36 +49,57 @@ notifier::~notifier() {
 }
 
 void notifier::run() {
-  auto next_beacon = clock::now();
-  while (!from_.is_closed()) {
-    const auto now = clock::now();
-    if (!to_ && now >= next_try_)
-      connect();
-    if (now >= next_beacon) {
-      from_.add_beacon(how_.beacon);
-      next_beacon = now + how_.beacon;
-    }
-    from_.heard_of_changes();
-    if (to_ && !from_.empty()) {
-      say_next(clock::now() + how_.patience);
-      continue;
-    }
-    if (to_) {
-      if (auto waiting = to_->wait(from_.changed(), stop_, next_beacon); !waiting)
-        lose(std::move(waiting).error()); // now, and not with the next hint
-      continue;
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(next_beacon, next_try_) - clock::now()).count();
-    pollfd waited{from_.changed().number(), 0, 0}; // what waits can't be said: only the end is of interest
-    if (from_.is_closed())
-      waited.events = POLLIN;
-    ::poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 50)));
-  }
-  if (to_)
-    finish();
-  for (auto left = from_.take(words_per_statement, SIZE_MAX); !left.empty(); left = from_.take(words_per_statement, SIZE_MAX))
-    give_up(left, error{errc::bus_closed, "the bus was closed before it could say that"});
+  while (!from_.is_closed())
+    if (!work())
+      wait();
+  const std::lock_guard lock{line_};
+  finish();
   finished_.set_value();
+}
+
+/// Whatever there is to do now. True: there may be more.
+bool notifier::work() {
+  const std::lock_guard lock{line_};
+  if (!under_way_.empty())
+    end_statement();
+  if (to_ && std::exchange(has_input_, false))
+    if (auto heard = to_->take_in(); !heard)
+      lose(std::move(heard).error()); // now, and not with the next hint
+  const auto now = clock::now();
+  if (!to_ && now >= next_try_)
+    connect();
+  if (now >= next_beacon_) {
+    from_.add_beacon(how_.beacon);
+    next_beacon_ = now + how_.beacon;
+  }
+  from_.heard_of_changes();
+  if (to_)
+    begin_statement();
+  return !under_way_.empty();
+}
+
+void notifier::wait() {
+  std::array waited{pollfd{-1, POLLIN, 0}, pollfd{from_.changed().number(), POLLIN, 0}, pollfd{stop_.number(), POLLIN, 0}};
+  const auto now = clock::now();
+  auto until = std::min(next_beacon_, now + how_.patience); // for the answer to what a publisher begins meanwhile
+  {
+    const std::lock_guard lock{line_};
+    if (to_)
+      waited[0].fd = to_->socket();
+    else
+      until = std::min(until, next_try_);
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(until - now, clock::duration::zero()));
+  ::poll(waited.data(), waited.size(), static_cast<int>(left.count()));
+  has_input_ = waited[0].revents != 0;
+}
+
+void notifier::on_news() {
+  const std::unique_lock turn{line_, std::try_to_lock};
+  if (turn && (!to_ || !under_way_.empty()))
+    return; // it is said as soon as there is a connection, or that is answered
+  if (!turn || !has_spoken_ || !begin_statement())
+    from_.call();
 }
 
 void notifier::connect() {
@@ -95,46 +116,50 @@ void notifier::connect() {
     tried_.count_down();
 }
 
-void notifier::say_next(clock::time_point until) {
-  say(from_.take(words_per_statement, bytes_per_statement), until);
-  from_.on_settled();
+/// False: its own thread has something to do for it.
+bool notifier::begin_statement() {
+  under_way_ = from_.take(words_per_statement, bytes_per_statement);
+  if (under_way_.empty())
+    return true;
+  if (!has_spoken_)
+    under_way_.insert(under_way_.begin(), from_.first_word(how_.beacon));
+  until_ = clock::now() + how_.patience;
+  // One by itself goes out some 40 µs sooner without the plan for many (bench/bus, bus.postgres.roundtrip).
+  auto begun =
+    under_way_.size() == 1
+      ? to_->start("SELECT pg_notify($1, $2)", {how_.channel, under_way_.front().text})
+      : to_->start("SELECT pg_notify($1, one) FROM unnest($2::text[]) WITH ORDINALITY AS words(one, place) ORDER BY place",
+          {how_.channel, array_of(under_way_)});
+  if (!begun)
+    not_begun_ = std::move(begun).error();
+  return begun && begun.value();
 }
 
-void notifier::say(std::vector<outbox::word> words, clock::time_point until) {
-  if (!has_spoken_)
-    words.insert(words.begin(), from_.first_word(how_.beacon));
-  bool has_beacon = false;
-  for (const auto& one : words)
-    has_beacon = has_beacon || one.text.starts_with("W1b");
-  // One by itself goes out some 40 µs sooner without the plan for many (bench/bus, bus.postgres.roundtrip).
-  auto said =
-    words.size() == 1
-      ? to_->run("SELECT pg_notify($1, $2)", {how_.channel, words.front().text}, stop_, until)
-      : to_->run("SELECT pg_notify($1, one) FROM unnest($2::text[]) WITH ORDINALITY AS words(one, place) ORDER BY place",
-          {how_.channel, array_of(words)}, stop_, until);
+void notifier::end_statement() {
+  auto said = not_begun_ ? result<rows>{*std::exchange(not_begun_, {})} : to_->finish(stop_, until_);
+  const auto words = std::exchange(under_way_, {});
   if (said) {
     has_spoken_ = true;
     pauses_.on_progress();
     if (std::exchange(is_refused_, false))
       trouble_.set({});
     settle(words, success());
-    if (has_beacon)
-      ask_for_usage(until);
-    return;
-  }
-  if (is_refusal(said.error())) { // the connection goes on
+    if (std::ranges::any_of(words, [](const outbox::word& one) { return one.text.starts_with("W1b"); }))
+      ask_for_usage();
+  } else if (is_refusal(said.error())) { // the connection goes on
     is_refused_ = true;
     trouble_.set(said.error());
     give_up(words, said.error());
-    return;
+  } else {
+    give_up(words, error{errc::outcome_unknown, "the connection died before the server said whether it has the hint",
+                     {{"cause", said.error().sentence()}}});
+    lose(std::move(said).error());
   }
-  give_up(words, error{errc::outcome_unknown, "the connection died before the server said whether it has the hint",
-                   {{"cause", said.error().sentence()}}});
-  lose(std::move(said).error());
+  from_.on_settled();
 }
 
-void notifier::ask_for_usage(clock::time_point until) {
-  auto usage = to_->run("SELECT pg_notification_queue_usage()", {}, stop_, until);
+void notifier::ask_for_usage() {
+  auto usage = to_->run("SELECT pg_notification_queue_usage()", {}, stop_, until_);
   if (usage)
     queue_usage_.store(std::strtod(usage.value().first().c_str(), nullptr), std::memory_order_relaxed);
   else if (!is_refusal(usage.error()))
@@ -158,8 +183,15 @@ void notifier::give_up(const std::vector<outbox::word>& words, const error& why)
 void notifier::finish() {
   const auto until = clock::now() + std::min<std::chrono::milliseconds>(how_.patience, time_to_finish);
   from_.add_leave();
-  while (to_ && !from_.empty())
-    say_next(until);
+  while (to_ && (!under_way_.empty() || !from_.empty())) {
+    if (under_way_.empty())
+      begin_statement();
+    until_ = std::min(until_, until);
+    end_statement();
+  }
+  to_.reset();
+  for (auto left = from_.take(words_per_statement, SIZE_MAX); !left.empty(); left = from_.take(words_per_statement, SIZE_MAX))
+    give_up(left, error{errc::bus_closed, "the bus was closed before it could say that"});
 }
 
 } // namespace weir::postgres

@@ -39,8 +39,9 @@ private:
   std::optional<error> why_;
 };
 
-/// Says what is in the outbox, on a thread and a connection of its own: whatever waits, in one statement. What a connection
-/// dies over is not said again. Sends the beacons.
+/// Says what is in the outbox, on a connection of its own: whatever waits, in one statement, and the next one when that is
+/// answered. A statement begins on its own thread, or on the publisher's where nothing is under way; its answer is heard, and
+/// everything that takes time is done, on its own. What a connection dies over is not said again. Sends the beacons.
 class notifier {
 public:
   /// `trouble` is where it says why it is not connected, or what the server refuses.
@@ -48,6 +49,9 @@ public:
   ~notifier();
   notifier(const notifier&) = delete;
   notifier& operator=(const notifier&) = delete;
+
+  /// Something is in the outbox. Any thread; never waits.
+  void on_news();
 
   /// Blocks until it is connected, or could not be the first time.
   void wait_for_first_try() const { tried_.wait(); }
@@ -60,17 +64,24 @@ public:
 
 private:
   void run();
+  bool work();
+  void wait();
   void connect();
-  void say_next(clock::time_point until);
-  void say(std::vector<outbox::word> words, clock::time_point until);
-  void ask_for_usage(clock::time_point until);
+  bool begin_statement();
+  void end_statement();
+  void ask_for_usage();
   void lose(error why);
   void finish();
   void give_up(const std::vector<outbox::word>& words, const error& why);
 
   const bus_settings& how_;
   outbox& from_;
+  std::mutex line_; // of everything up to stop_: whoever has it uses the connection
   std::optional<connection> to_;
+  std::vector<outbox::word> under_way_;          // in the statement that was begun
+  std::optional<error> not_begun_;               // why it could not be
+  clock::time_point until_{};                    // it is waited for
+  clock::time_point next_beacon_ = clock::now(); // its own thread's
   jittered_backoff pauses_;
   clock::time_point next_try_ = clock::now();
   link_trouble& trouble_;
@@ -81,6 +92,7 @@ private:
   bool was_connected_ = false;
   bool has_spoken_ = false; // the server has taken something
   bool has_tried_ = false;
+  bool has_input_ = false; // its own thread's
   wake_event stop_;
   std::promise<void> finished_;
   std::latch tried_{1};

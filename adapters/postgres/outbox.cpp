@@ -27,7 +27,6 @@ result<void> outbox::add(
   waiting_.push_back({encode_hint(topic, key, payload, at), true, std::move(told)});
   ++hints_;
   hint_bytes_ += waiting_.back().text.size();
-  changed_.set();
   return success();
 }
 

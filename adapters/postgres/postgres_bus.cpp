@@ -54,7 +54,10 @@ public:
 
   result<void> publish(std::string_view topic, std::string_view key, std::string_view payload,
     std::shared_ptr<detail::commit_ticket> told) override {
-    return outbox_.add(topic, key, payload, std::move(told));
+    auto added = outbox_.add(topic, key, payload, std::move(told));
+    if (added)
+      notifier_->on_news();
+    return added;
   }
 
   result<std::shared_ptr<detail::subscription_state>> subscribe(std::string_view topic, subscription_options how) override {

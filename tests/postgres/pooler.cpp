@@ -44,10 +44,15 @@ pooler::~pooler() {
 
 void pooler::start(const settings& how) {
   const auto file = directory_ / "pgbouncer.ini";
-  std::ofstream{file} << "[databases]\n* = host=127.0.0.1 port=" << to_ << " user=weir\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
-                      << "listen_port = " << port_ << "\nunix_socket_dir =\nauth_type = any\npool_mode = " << how.mode
-                      << "\ndefault_pool_size = " << how.sessions << "\nserver_round_robin = " << (how.takes_turns ? 1 : 0)
-                      << '\n';
+  const std::string users = directory_ / "users";
+  std::ofstream{users} << "\"weir\" \"\"\n";
+  std::ofstream{file} << "[databases]\n"
+                      << (how.knows_all ? "*" : "postgres") << " = host=127.0.0.1 port=" << to_
+                      << (how.knows_all ? " user=weir" : "")
+                      << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_
+                      << "\nunix_socket_dir =\nauth_type = " << (how.knows_all ? "any" : "trust\nauth_file = " + users)
+                      << "\npool_mode = " << how.mode << "\ndefault_pool_size = " << how.sessions
+                      << "\nserver_round_robin = " << (how.takes_turns ? 1 : 0) << '\n';
   running_ = launch(program, {file}, directory_);
   wait_until_ready(running_, url(), directory_);
   warm_up(url(), how.warm);

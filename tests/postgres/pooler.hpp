@@ -16,6 +16,7 @@ public:
     int sessions = 20;        ///< with the server, at most
     bool takes_turns = false; ///< uses them in turn; otherwise the last one first
     int warm = 0;             ///< sessions that exist before anybody comes
+    bool knows_all = true;    ///< databases and users; otherwise "postgres" and "weir" alone
   };
 
   /// Does not start it; throws where there is none on this machine.

@@ -34,6 +34,21 @@ TEST_CASE("postgres bus: a pooler that gives each transaction another session is
     }
 }
 
+TEST_CASE("postgres bus: a pooler that does not know the database or the user is not down") {
+  actors in;
+  pooler between{server().port()};
+  const auto refused = [&](const std::string& user, const std::string& database) {
+    const auto port = between.url().substr(between.url().rfind(':'));
+    return in.refused(in.options("postgres://" + user + "@127.0.0.1" + port.substr(0, port.find('/') + 1) + database, true));
+  };
+  between.start({.mode = "session", .knows_all = false});
+  CHECK(refused("weir", "nonesuch") == errc::not_found);
+  CHECK(refused("nobody", "postgres") == errc::permission_denied);
+  between.stop();
+  between.start({.mode = "session"});
+  CHECK(refused("weir", "nonesuch") == errc::not_found);
+}
+
 TEST_CASE("postgres bus: a pooler that keeps sessions carries a bus") {
   actors in;
   pooler between{server().port()};

@@ -81,6 +81,17 @@ void postgres_server::thaw() {
   signal_all(SIGCONT);
 }
 
+std::string postgres_server::use_tls() {
+  const auto certificate = (directory_ / "data/server.crt").string();
+  run("/usr/bin/openssl", {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                            "/CN=elsewhere", "-days", "2", "-keyout", directory_ / "data/server.key", "-out", certificate});
+  std::filesystem::permissions(directory_ / "data/server.key", std::filesystem::perms::owner_read);
+  sql("ALTER SYSTEM SET ssl = on");
+  stop();
+  start();
+  return certificate;
+}
+
 std::string postgres_server::url(const std::string& database, const std::string& user) const {
   return "postgres://" + user + "@127.0.0.1:" + std::to_string(port_) + "/" + database;
 }

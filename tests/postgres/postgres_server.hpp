@@ -32,6 +32,10 @@ public:
 
   std::uint16_t port() const noexcept { return port_; }
 
+  /// From now on TLS is spoken to whoever wants it, with a certificate that it signs itself, for the host "elsewhere". Returns
+  /// the certificate's file.
+  std::string use_tls();
+
   /// For libpq.
   std::string url(const std::string& database = "postgres", const std::string& user = "weir") const;
 
