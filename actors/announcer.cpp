@@ -20,8 +20,7 @@ announcer::announcer(announce_options how, std::function<void(const error&)> on_
     on_failing_{std::move(on_failing)} {}
 
 void announcer::begin(const std::vector<std::string>& collections) {
-  for (const auto& one : collections)
-    waiting_.add_all(one);
+  waiting_.begin(collections);
   changed_.notify_all();
 }
 

@@ -330,6 +330,14 @@ bool is_final(const error& why) {
          || why == errc::sink_behind;
 }
 
+/// Those that the destination holds, and those of the source: a crash may have come between any commit and its hint.
+void begin_announcing(const sink_engine& engine, const sink_state& holds) {
+  auto known = holds.collections;
+  const auto& of_source = engine.shared->collections;
+  known.insert(known.end(), of_source.begin(), of_source.end());
+  engine.announcing->begin(known);
+}
+
 task<> keep_draining(self me, engine_ptr engine) {
   auto opening = guarded(me, open(me, engine));
   auto opened = co_await std::move(opening);
@@ -337,7 +345,7 @@ task<> keep_draining(self me, engine_ptr engine) {
   if (!opened)
     co_return;
   if (engine->announcing)
-    engine->announcing->begin(engine->shared->collections);
+    begin_announcing(*engine, opened.value());
   for (;;) {
     auto draining = guarded(me, drain_lane(me, engine));
     auto drained = co_await std::move(draining);
@@ -368,7 +376,7 @@ task<> keep_draining(self me, engine_ptr engine) {
   }
 }
 
-std::optional<child> begin_announcing(self me, sink_engine& engine) {
+std::optional<child> spawn_announcer(self me, sink_engine& engine) {
   if (!engine.parts.announce)
     return std::nullopt;
   engine.announcing = std::make_shared<announcer>(std::move(*engine.parts.announce),
@@ -388,7 +396,7 @@ task<> run_sink(self me, std::shared_ptr<const pipeline_parts> shared, sink_part
   auto requests = shared->over.requests().producer();
   auto engine = std::make_shared<sink_engine>(sink_engine{std::move(shared), std::move(parts), lane.value().consumer(),
     std::move(requests), pause, std::nullopt, std::nullopt, std::nullopt, 0, false, std::nullopt, nullptr});
-  auto telling = begin_announcing(me, *engine);
+  auto telling = spawn_announcer(me, *engine);
   auto draining = keep_draining(me, engine);
   co_await std::move(draining);
   if (!telling)

@@ -1,7 +1,6 @@
 #include <weir/announcements.hpp>
 #include <weir/hint.hpp>
 
-#include <set>
 #include <utility>
 
 namespace weir {
@@ -35,6 +34,26 @@ announcements::announcements(std::string pattern, announce_per per, bounds most)
   : pattern_{std::move(pattern)},
     per_{per},
     most_{most} {}
+
+void announcements::begin(const std::vector<std::string>& collections) {
+  if (pattern_.find(placeholder) == pattern_.npos)
+    to_begin_.insert(pattern_);
+  else
+    for (const auto& one : collections) {
+      auto topic = topic_from(pattern_, one);
+      if (auto valid = check_bus_topic(topic); !valid)
+        drop(one, std::move(valid).error());
+      else
+        to_begin_.insert(std::move(topic));
+    }
+  begin_more();
+}
+
+/// As far as there is room.
+void announcements::begin_more() {
+  while (!to_begin_.empty() && topics_.size() < most_.topics)
+    wait_on(std::move(to_begin_.extract(to_begin_.begin()).value())).whole.emplace();
+}
 
 void announcements::add(const lane_item& committed) {
   if (const auto* carried = std::get_if<batch>(&committed))
@@ -93,11 +112,18 @@ announcements::waiting* announcements::topic_of(std::string_view collection) {
     drop(collection, std::move(valid).error());
     return nullptr;
   }
-  if (topics_.size() == most_.topics) {
+  if (topics_.size() < most_.topics)
+    return &wait_on(std::move(topic));
+  if (!to_begin_.contains(topic)) // that will say it, too
     drop(collection, error{errc::bus_full, "too many topics wait to be announced on already"});
-    return nullptr;
-  }
-  auto& made = topics_[topic];
+  return nullptr;
+}
+
+announcements::waiting& announcements::wait_on(std::string topic) {
+  const auto [at, is_new] = topics_.try_emplace(topic);
+  auto& made = at->second;
+  if (!is_new)
+    return made;
   if (!known_.contains(topic)) {
     if (known_.size() == most_.topics)
       known_.clear(); // they all become new again: that says more, not less
@@ -105,7 +131,7 @@ announcements::waiting* announcements::topic_of(std::string_view collection) {
     made.whole.emplace();
   }
   order_.push_back(std::move(topic));
-  return &made;
+  return made;
 }
 
 void announcements::drop(std::string_view collection, error why) {
@@ -149,6 +175,7 @@ void announcements::pop() {
     return;
   topics_.erase(at);
   order_.pop_front();
+  begin_more();
 }
 
 } // namespace weir

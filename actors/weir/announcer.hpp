@@ -25,7 +25,8 @@ public:
   /// @param on_failing is told why something can't be announced
   announcer(announce_options how, std::function<void(const error&)> on_failing);
 
-  /// What was committed before this process began was perhaps not announced.
+  /// What was committed before this process began was perhaps not announced: of these collections, and where the topic does not
+  /// name them, of whatever.
   void begin(const std::vector<std::string>& collections);
 
   void add(const lane_item& committed);

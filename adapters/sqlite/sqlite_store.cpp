@@ -50,6 +50,8 @@ result<sink_state> sqlite_store::open() {
   const auto& backfill = record_.backfill;
   if (backfill && (!record_.committed || record_.committed->epoch <= backfill->epoch))
     state.unfinished = unfinished_backfill{backfill->request, backfill->walked};
+  for (const auto& [collection, table] : tables_)
+    state.collections.push_back(collection);
   return state;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,7 +37,7 @@ result<void> check_announced_topic(std::string_view pattern);
 
 /// What a sink has committed, and nobody was told yet: however often a key changed, it waits once. Where too many keys wait,
 /// one hint without a key takes the place of all of its topic: it says more, not less. The first hint of each topic has no
-/// key either: what was committed just before a crash was perhaps not announced. Pure.
+/// key either: what was committed just before a crash was perhaps not announced, and begin() says it at once. Pure.
 class announcements {
 public:
   struct bounds {
@@ -48,6 +49,10 @@ public:
   /// @param pattern a valid one
   announcements(std::string pattern, announce_per per) : announcements{std::move(pattern), per, bounds{}} {}
   announcements(std::string pattern, announce_per per, bounds most);
+
+  /// What was committed before this process began was perhaps not announced: of these collections, and where the pattern does
+  /// not name them, of whatever. Those that find no room wait for it.
+  void begin(const std::vector<std::string>& collections);
 
   /// An item was committed.
   void add(const lane_item& committed);
@@ -77,6 +82,8 @@ private:
   void add_batch(const batch& one);
   void add_key(std::string_view collection, const std::string& key, const std::string& payload);
   waiting* topic_of(std::string_view collection);
+  waiting& wait_on(std::string topic);
+  void begin_more();
   void drop(std::string_view collection, error why);
   void forget_keys(waiting& in);
 
@@ -86,6 +93,7 @@ private:
   std::deque<std::string> order_; // of the topics that wait
   std::unordered_map<std::string, waiting> topics_;
   std::unordered_set<std::string> known_;
+  std::set<std::string> to_begin_; // topics; only as long as no more can wait
   std::size_t keys_ = 0;
   std::size_t bytes_ = 0;
   std::uint64_t dropped_ = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weir {
 
@@ -26,6 +27,10 @@ struct sink_state {
   /// a destination holds less than was confirmed, it has lost something that will not come again: it is seeded anew, or
   /// refused.
   bool is_exact = false;
+
+  /// Those that it holds, or once held: also where no row is left. What was committed just before a crash belongs to one of
+  /// them, and nobody may have been told. Empty where it does not know, as a log of changes does not without being read.
+  std::vector<std::string> collections = {};
 
   /// It has lost something that was confirmed to the source, or acknowledged.
   bool lacks(const std::optional<position>& wanted) const noexcept { return is_exact && weir::lacks(committed, wanted); }

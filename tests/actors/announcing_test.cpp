@@ -51,10 +51,10 @@ public:
 
 /// A pipeline that announces on a scripted bus.
 struct announcing_pipeline {
-  explicit announcing_pipeline(
-    simulation& world, std::vector<std::string> collections = {"files"}, weir::announce_per per = weir::announce_per::key)
+  explicit announcing_pipeline(simulation& world, std::vector<std::string> collections = {"files"},
+    weir::announce_per per = weir::announce_per::key, std::string topic = "on/{collection}")
     : at{world, {.collections = std::move(collections),
-                  .announce = weir::announce_options{.to = weir::bus{link}, .topic = "on/{collection}", .per = per}}} {
+                  .announce = weir::announce_options{.to = weir::bus{link}, .topic = std::move(topic), .per = per}}} {
     link->log = at.log;
   }
 
@@ -102,6 +102,51 @@ TEST_SUITE("announcing") {
       world.settle();
       CHECK(with.said() == lines{"bus on/files [] ", "bus on/more [] ", "bus on/files [x] 1:1"});
       CHECK(with.at.log->of({"a.open", "bus "}).front() == "a.open");
+    });
+  }
+
+  TEST_CASE("what the destination says that it holds is announced, too, and what the source has as well once") {
+    for_each_seed(few, [](simulation& world) {
+      announcing_pipeline with{world, {"files", "more"}};
+      with.at.sink().opens->usual = weir::sink_state{.collections = {"held", "files", "other"}};
+      with.at.start_sink();
+      world.settle();
+      const lines begun{"bus on/files [] ", "bus on/held [] ", "bus on/more [] ", "bus on/other [] "};
+      CHECK(with.said() == begun);
+      with.at.sink().writes->next(broken());
+      with.at.publish({changing(1, {"x"}, "held")});
+      world.advance(1min);
+      CHECK(with.at.log->of({"a.open"}).size() == 2); // opened again, it is not begun again
+      auto all = begun;
+      all.push_back("bus on/held [x] 1:1");
+      CHECK(with.said() == all);
+    });
+  }
+
+  TEST_CASE("a source that names no collections leaves it to the destination, and one that knows none to the first change") {
+    for_each_seed(few, [](simulation& world) {
+      announcing_pipeline held{world, {}};
+      held.at.sink().opens->usual = weir::sink_state{.collections = {"c"}};
+      held.at.start_sink();
+      world.settle();
+      CHECK(held.said() == lines{"bus on/c [] "});
+      announcing_pipeline none{world, {}};
+      none.at.start_sink();
+      world.settle();
+      CHECK(none.said().empty());
+    });
+  }
+
+  TEST_CASE("one topic for all collections is announced on as the pipeline begins, whatever is known of them") {
+    for_each_seed(few, [](simulation& world) {
+      for (const auto& known : {std::vector<std::string>{}, std::vector<std::string>{"files", "more"}}) {
+        announcing_pipeline with{world, known, weir::announce_per::key, "all"};
+        with.at.start_sink();
+        world.settle();
+        CHECK(with.said() == lines{"bus all [] "});
+        with.at.publish({changing(1, {"x"})});
+        CHECK(with.said() == lines{"bus all [] ", "bus all [x] 1:1"});
+      }
     });
   }
 

@@ -117,6 +117,48 @@ TEST_CASE("announced: what is too much for keys is told without them") {
   CHECK(taken(wide) == "t:@2");
 }
 
+TEST_CASE(
+  "announced: what was committed before is told once for each collection that is known, and where the topic is one always") {
+  announcements all{"changed/{collection}", announce_per::key};
+  all.begin({});
+  CHECK_FALSE(all.front());
+  all.begin({"users", "orders", "users"});
+  CHECK(taken(all) == "changed/orders: changed/users:");
+  all.add(changes(1, {{"orders", "a"}, {"more", "b"}})); // a topic that is begun is not new any more
+  CHECK(taken(all) == "changed/orders:a@1 changed/more: changed/more:b@1");
+  for (const auto& known : {std::vector<std::string>{}, std::vector<std::string>{"orders", "users"}}) {
+    announcements one{"changed", announce_per::batch};
+    one.begin(known);
+    CHECK(taken(one) == "changed:");
+  }
+  announcements behind{"{collection}", announce_per::key};
+  behind.add(changes(1, {{"c", "a"}}));
+  CHECK(taken(behind, 1) == "c:");
+  behind.begin({"c"}); // anything before may have gone untold
+  CHECK(taken(behind) == "c: c:a@1");
+  announcements wrong{"{collection}", announce_per::key};
+  wrong.begin({std::string(257, 'x'), "c"});
+  CHECK(taken(wrong) == "c:");
+  CHECK(wrong.dropped() == 1);
+  const auto faults = wrong.take_faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults.front() == weir::errc::bad_topic);
+}
+
+TEST_CASE("announced: collections that find no room when it begins are told when there is some") {
+  announcements all{"{collection}", announce_per::key, {.keys = 3, .bytes = 100, .topics = 2}};
+  all.begin({"e", "d", "c", "b", "a"});
+  CHECK(taken(all, 1) == "a:");
+  all.add(changes(1, {{"b", "1"}, {"d", "1"}, {"e", "1"}})); // "d" and "e" are still to be told
+  CHECK(all.dropped() == 0);
+  all.add(changes(2, {{"f", "1"}}));
+  CHECK(all.dropped() == 1);
+  CHECK(taken(all) == "b: b:1@1 c: d: e:");
+  CHECK_FALSE(all.front());
+  all.add(changes(3, {{"e", "2"}}));
+  CHECK(taken(all) == "e:2@3");
+}
+
 TEST_CASE("announced: topics are checked, with whatever collection") {
   CHECK(weir::check_announced_topic("changed"));
   CHECK(weir::check_announced_topic("changed/{collection}"));

@@ -463,6 +463,42 @@ TEST_CASE("a table that was dropped is made anew, and the sink is not seeded any
   CHECK(table_reader{path}.rows("c").empty());
 }
 
+TEST_CASE("opened, it says which collections it holds, whatever became of their rows") {
+  const scratch_directory scratch;
+  const auto path = scratch / "out.db";
+  const auto held = [&] {
+    sqlite_store store{options_for(path)};
+    return open(store).collections;
+  };
+  {
+    sqlite_store store{options_for(path)};
+    CHECK(open(store).collections.empty());
+    put(store, {live(at(1, 1), {upsert("b", "k", "1"), upsert("a\"'", "k", "1"), upsert("other", "k", "1")})});
+    CHECK(open(store).collections == strings{"a\"'", "b", "other"});
+    const std::vector<lane_item> unflushed{live(at(1, 2), {upsert("c", "k", "1")})};
+    REQUIRE(store.write(unflushed));
+  }
+  CHECK(held() == strings{"a\"'", "b", "other"}); // what was not committed need not be looked at again
+  {
+    sqlite_store store{options_for(path)};
+    open(store);
+    put(store, {live(at(1, 2), {erase("b", "k"), erase("never", "k")})}); // a delete makes the table as well
+  }
+  CHECK(table_reader{path}.rows("b").empty());
+  CHECK(held() == strings{"a\"'", "b", "never", "other"});
+  {
+    const table_reader reader{path};
+    reader.run("DROP TABLE b"); // its rows have gone: that is a change, too
+    reader.run("CREATE TABLE mine(x)");
+  }
+  CHECK(held() == strings{"a\"'", "b", "never", "other"});
+  table_reader{path}.run("DROP TABLE b");
+  auto options = options_for(path);
+  options.collections = {"selected"}; // what was written before is still there
+  sqlite_store store{options};
+  CHECK(open(store).collections == strings{"a\"'", "b", "never", "other", "selected"});
+}
+
 TEST_CASE("columns, indices and tables of the user's stay") {
   const scratch_directory scratch;
   const auto path = scratch / "out.db";

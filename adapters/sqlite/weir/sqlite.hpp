@@ -55,6 +55,7 @@ public:
   /// Fails with not_found (the directory), permission_denied, invalid_argument (a directory, a bad collection name), corrupt
   /// (no SQLite database), wrong_owner (another pipeline's database; a table of a collection's name that the sink did not
   /// make), unsupported (another format; a database that is not UTF-8), in_use (locked for seconds), storage_full or io_failed.
+  /// The state names all collections that it ever made a table for, also where no row is left, or the table was dropped.
   task<result<sink_state>> open(self me) override;
 
   bool wants_backfill() const noexcept override { return true; }
