@@ -76,6 +76,8 @@ void trouble_teller::run() {
 }
 
 exit_code run_command(const bus_arguments& given, const bus_stat& asked, const std::shared_ptr<stop_switch>& stop) {
+  if (!can_print())
+    return exit_code::failed;
   command_system system;
   auto opened = open_bus(system.get(), given.where, false);
   if (!opened)

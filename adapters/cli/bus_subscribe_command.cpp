@@ -89,6 +89,8 @@ task<> print_records(self, std::shared_ptr<hearing> run) {
 } // namespace
 
 exit_code run_command(const bus_arguments& given, const bus_subscribe& asked, const std::shared_ptr<stop_switch>& stop) {
+  if (!can_print())
+    return exit_code::failed;
   command_system system;
   auto opened = open_bus(system.get(), given.where, false);
   if (!opened)

@@ -253,6 +253,8 @@ task<result<exit_code>> append_lines(
 } // namespace
 
 exit_code run_command(const log_arguments& given, const log_append& asked) {
+  if (asked.tells_offsets && !can_print()) // nothing is stored of which nobody would know where
+    return exit_code::failed;
   const auto stop = std::make_shared<stop_switch>();
   const ending_signals signals{stop};
   return run_on_topic(given, log_access::write, nullptr, &append_lines, asked, given.json, stop);

@@ -276,6 +276,8 @@ task<result<exit_code>> follow_entries(
 } // namespace
 
 exit_code run_command(const log_arguments& given, const log_read& asked) {
+  if (!can_print())
+    return exit_code::failed;
   if (!asked.follows)
     return run_on_topic(given, log_access::read, nullptr, &read_entries, asked, given.json);
   const auto stop = std::make_shared<stop_switch>();

@@ -185,6 +185,24 @@ TEST_CASE("a subscriber ends with 0 on a signal, and when nobody reads it") {
   CHECK(silent->wait() == exited(0));
 }
 
+TEST_CASE("where standard output can't be written to, nobody listens, and no server is asked for") {
+  const bus_fixture here;
+  for (const std::string command : {"subscribe t", "subscribe t --json --count 1", "stat"})
+    for (const std::string output : {">&-", "1</dev/null"}) {
+      const auto ended = here.shell("weir bus " + command + " --bus postgres://127.0.0.1:1/none " + output);
+      CAPTURE(command + " " + output);
+      REQUIRE(ended->wait_for(60s) == exited(1));
+      CHECK(ended->errors() == "weir: can't write to standard output: it is closed, or open for reading only\n");
+    }
+  // What is published needs no output until the end, and is out then.
+  const auto heard = here.subscribe({"t", "--count", "1"});
+  const auto published = here.shell("echo one | weir bus publish $BUS t >&-");
+  CHECK(published->wait() == exited(1));
+  CHECK(published->errors() == "weir: can't write to standard output: it is closed, or open for reading only\n");
+  CHECK(heard->wait() == exited(0));
+  CHECK(heard->output() == "one\n");
+}
+
 TEST_CASE("a subscriber says where it did not hear, and that the link is down, and up again") {
   const bus_fixture here;
   server().sql("CREATE ROLE hearer LOGIN");

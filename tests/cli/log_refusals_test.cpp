@@ -148,6 +148,8 @@ TEST_CASE("output that can't be written ends every command that prints with 1") 
     CHECK_MESSAGE(full.errors.starts_with("weir: can't write to standard output: No space left on device\n"), words);
     const auto closed = here.shell("rm -f b.db*; echo x | weir log " + std::string{words} + " >&-");
     CHECK_MESSAGE(closed.end == exited(1), words);
+    CHECK_MESSAGE(
+      closed.errors.starts_with("weir: can't write to standard output: it is closed, or open for reading only\n"), words);
   }
 }
 

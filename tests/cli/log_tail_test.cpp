@@ -13,6 +13,7 @@
 namespace {
 
 using namespace weir::cli::test;
+using namespace std::chrono_literals;
 using weir::posix::file_descriptor;
 namespace json = boost::json;
 
@@ -95,6 +96,25 @@ TEST_CASE("tail ends when nobody reads it, though nothing comes") {
   CHECK(piped.end == exited(0));
   CHECK(piped.output == "one\n");
   CHECK(piped.errors.empty());
+}
+
+TEST_CASE(
+  "where standard output can't be written to, no entry is read or followed, and none stored whose offset is asked for") {
+  const log_fixture here;
+  here.done({"create", "a.db"});
+  const file_descriptor read_only{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  constexpr auto sentence = "weir: can't write to standard output: it is closed, or open for reading only\n";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"tail", "a.db"},
+         {"tail", "a.db", "--json", "--after", "-1"}, {"read", "a.db"}, {"append", "a.db", "--offsets"}, {"tail", "none.db"}}) {
+    CAPTURE(words.front());
+    const auto ended = here.start(words, {.output = read_only.number()});
+    REQUIRE(ended->wait_for(60s) == exited(1));
+    CHECK(ended->errors() == sentence);
+  }
+  const auto closed = here.shell("timeout 60 weir log tail a.db >&-; echo $? >&2; echo x | weir log append a.db --offsets >&-");
+  CHECK(closed.end == exited(1));
+  CHECK(closed.errors == sentence + std::string{"1\n"} + sentence);
+  CHECK(here.done({"read", "a.db"}).empty());
 }
 
 TEST_CASE("a log can be read, followed and verified by who can't write it, and sees what others write") {

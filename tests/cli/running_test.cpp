@@ -164,6 +164,28 @@ TEST_CASE("what was asked for and can't be written is a failure, and says so") {
   }
 }
 
+TEST_CASE("changes can't go to a standard output that is closed, and none is waited for") {
+  const pipeline_fixture here;
+  here.put_changes(0);
+  auto following = std::string{to_stdout};
+  following.replace(following.find("[[sink]]"), 0, "follow = true\n");
+  here.configure(following);
+  process run{{"sh", "-c", "'" + std::string{WEIR_PROGRAM} + "' run pipeline.toml >&-"}, here.path()};
+  REQUIRE(run.wait_for(60s) == exited(1));
+  CHECK_MESSAGE(run.errors().find("can't write to standard output") != std::string::npos, run.errors());
+}
+
+TEST_CASE("what only prints fails where standard output is closed") {
+  const pipeline_fixture here;
+  here.put_changes(1);
+  here.configure_lines();
+  for (const std::string asked : {"version", "--help", "check pipeline.toml", "check --json pipeline.toml"}) {
+    process run{{"sh", "-c", "'" + std::string{WEIR_PROGRAM} + "' " + asked + " >&-"}, here.path()};
+    CHECK_MESSAGE(run.wait() == exited(1), asked);
+    CHECK(run.errors() == "weir: can't write to standard output: it is closed, or open for reading only\n");
+  }
+}
+
 TEST_CASE("a closed standard stream is not taken for something else") {
   const pipeline_fixture here;
   here.put_changes(20);

@@ -12,6 +12,10 @@ enum class printed {
   failed,      ///< and that was said on standard error
 };
 
+/// Whether standard output can be written to at all; where the caller has closed it, or opened it for reading only, says so on
+/// standard error. For whatever waits before it prints, and would wait for nothing.
+bool can_print();
+
 /// Writes to standard output.
 printed print_some(std::string_view text);
 
