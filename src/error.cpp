@@ -70,6 +70,7 @@ std::string_view name_of(errc code) noexcept {
   case errc::stale_epoch: return "stale_epoch";
   case errc::ack_beyond_delivered: return "ack_beyond_delivered";
   case errc::oversize: return "oversize";
+  case errc::group_full: return "group_full";
   case errc::bad_topic: return "bad_topic";
   case errc::too_large: return "too_large";
   case errc::bus_full: return "bus_full";

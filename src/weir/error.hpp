@@ -87,6 +87,7 @@ enum class errc : int {
   stale_epoch = 107,          ///< a cursor of another epoch of the topic
   ack_beyond_delivered = 108, ///< acknowledges what was never delivered
   oversize = 109,             ///< one entry is larger than the feed may ever hold
+  group_full = 110,           ///< a consumer group with as many members as it may have
 
   // A bus.
   bad_topic = 120,       ///< no topic's name: empty, too long, no UTF-8, or with NUL

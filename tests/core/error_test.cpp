@@ -69,7 +69,7 @@ TEST_SUITE("error") {
       ++codes;
       CHECK_MESSAGE(names.insert(name).second, name);
     }
-    CHECK(codes == 11 + 10 + 5 + 18 + 20 + 6);
+    CHECK(codes == 11 + 10 + 5 + 18 + 21 + 6);
     CHECK(name_of(errc::sequence_restarted) == "sequence_restarted");
     CHECK(name_of(errc::invalid_argument) == "invalid_argument");
   }
