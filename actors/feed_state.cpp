@@ -303,10 +303,38 @@ void feed_state::close() {
   interrupt();
 }
 
+void feed_state::read_no_shards() {
+  for (const auto& one : machine->progress())
+    machine->remove(one.shard);
+}
+
+void feed_state::add(std::uint32_t shard, std::int64_t acked) {
+  machine->add({shard, acked});
+  on_other_shards();
+}
+
+void feed_state::remove(std::uint32_t shard) {
+  machine->remove(shard);
+  on_other_shards();
+}
+
+void feed_state::stop(std::uint32_t shard, bool is_stopped) {
+  if (machine->stop(shard, is_stopped))
+    on_other_shards();
+}
+
+/// Nothing may stand in line any more.
+void feed_state::on_other_shards() {
+  if (machine->next() == feed_machine::next_is::absent)
+    line.clear();
+  interrupt();
+}
+
 std::vector<std::int64_t> feed_state::read_up_to() const {
   std::vector<std::int64_t> after(from->description().shards, INT64_MAX);
   for (const auto& one : machine->progress())
-    after[one.shard] = one.head - 1;
+    if (!one.is_stopped)
+      after[one.shard] = one.head - 1;
   return after;
 }
 

@@ -54,6 +54,31 @@ feed_machine::feed_machine(std::vector<shard_start> shards, settings how) : how_
   }
 }
 
+// ---- shards
+
+void feed_machine::add(shard_start one) {
+  clear_line();
+  const auto place = std::ranges::lower_bound(shards_, one.shard, {}, &shard_state::shard);
+  if (place != shards_.end() && place->shard == one.shard)
+    return;
+  const auto acked = std::clamp<std::int64_t>(one.acked, -1, last_offset);
+  shards_.insert(place, {one.shard, acked, acked, acked, 0, acked + 1, true, {}});
+}
+
+void feed_machine::remove(std::uint32_t shard) noexcept {
+  clear_line();
+  std::erase_if(shards_, [&](const shard_state& one) { return one.shard == shard; });
+}
+
+bool feed_machine::stop(std::uint32_t shard, bool is_stopped) noexcept {
+  auto* of = find(shard);
+  if (of == nullptr || of->is_stopped == is_stopped)
+    return false;
+  clear_line();
+  of->is_stopped = is_stopped;
+  return true;
+}
+
 // ---- credit
 
 credit feed_machine::grant(credit more) noexcept {
@@ -85,7 +110,7 @@ std::optional<feed_machine::read_order> feed_machine::next_read() noexcept {
   for (std::size_t step = 0; step < shards_.size(); ++step) {
     const auto of = (turn_ + step) % shards_.size();
     const auto& one = shards_[of];
-    if (!one.unsure && one.scanned >= one.head - 1)
+    if (one.is_stopped || (!one.unsure && one.scanned >= one.head - 1))
       continue;
     turn_ = (of + 1) % shards_.size();
     under_way_ = read_under_way{++reads_, of, 0};
@@ -240,7 +265,7 @@ std::vector<shard_progress> feed_machine::progress() const {
   std::vector<shard_progress> all;
   all.reserve(shards_.size());
   for (const auto& one : shards_)
-    all.push_back({one.shard, one.acked, one.delivered, one.earliest, one.head, one.in_flight.size()});
+    all.push_back({one.shard, one.acked, one.delivered, one.earliest, one.head, one.in_flight.size(), one.is_stopped});
   return all;
 }
 
@@ -249,6 +274,16 @@ std::vector<shard_progress> feed_machine::progress() const {
 feed_machine::shard_state* feed_machine::find(std::uint32_t shard) noexcept {
   const auto found = std::ranges::lower_bound(shards_, shard, {}, &shard_state::shard);
   return found != shards_.end() && found->shard == shard ? &*found : nullptr;
+}
+
+/// What stood in line is read again.
+void feed_machine::clear_line() noexcept {
+  under_way_.reset();
+  if (line_.empty())
+    return;
+  auto& of = shards_[line_of_];
+  line_.clear();
+  of.scanned = of.delivered;
 }
 
 void feed_machine::supersede_read_of(const shard_state& one) noexcept {

@@ -21,6 +21,7 @@ namespace weir {
 
 namespace detail {
 struct feed_state;
+struct group_state;
 } // namespace detail
 
 /// What a feed does now.
@@ -142,6 +143,7 @@ public:
 
 private:
   friend class bootstrap;
+  friend struct detail::group_state;
   explicit feed(std::shared_ptr<detail::feed_state> state) noexcept;
 
   std::shared_ptr<detail::feed_state> state_;

@@ -27,7 +27,6 @@ struct log_capabilities {
   bool atomic_append = false;    ///< an append of several entries is stored whole or not at all
   bool transaction = false;      ///< commit_together()
   bool offset_at = false;
-  bool consumer_groups = false; ///< members of a group share a topic's shards
 };
 
 /// How a topic is laid out when it is created; when it exists, this must be what it is.

@@ -30,6 +30,7 @@ struct shard_progress {
   std::int64_t earliest = 0;   ///< as of the last read
   std::int64_t head = 0;       ///< as of the last read, or of what somebody said since; right above where it began until then
   std::uint64_t in_flight = 0; ///< delivered and not acknowledged, entries
+  bool is_stopped = false;     ///< nothing more of it is delivered
 
   friend bool operator==(const shard_progress&, const shard_progress&) = default;
 };
@@ -104,6 +105,19 @@ public:
 
   /// One that is named twice begins at the lower of its cursors.
   feed_machine(std::vector<shard_start> shards, settings how);
+
+  // Shards -------------------------------------------------------------------------------------------------------------------
+  // Whenever these change, nothing stands in line any more, and a read that is under way is superseded.
+
+  /// Reads one shard more, behind what is acknowledged. One that is read already goes on as it is.
+  void add(shard_start one);
+
+  /// Forgets one, and what is in flight of it.
+  void remove(std::uint32_t shard) noexcept;
+
+  /// Delivers nothing more of it, or something again; what is in flight is still acknowledged.
+  /// False: it was so already.
+  bool stop(std::uint32_t shard, bool is_stopped = true) noexcept;
 
   // Credit -------------------------------------------------------------------------------------------------------------------
 
@@ -181,6 +195,7 @@ private:
     std::int64_t head;
     bool unsure; // whether the head is known: reading is due
     offset_runs in_flight;
+    bool is_stopped = false;
   };
 
   struct in_line {
@@ -197,6 +212,7 @@ private:
 
   shard_state* find(std::uint32_t shard) noexcept;
   bool is_under_way(const read_order& asked) const noexcept { return under_way_ && under_way_->number == asked.number; }
+  void clear_line() noexcept;
   bool has_credit() const noexcept { return available_.items > 0 && available_.bytes > 0; }
   void supersede_read_of(const shard_state& one) noexcept;
   void settle(shard_state& one) noexcept;

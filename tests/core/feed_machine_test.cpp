@@ -16,6 +16,67 @@ using next_is = feed_machine::next_is;
 using read_was = feed_machine::read_was;
 using settings = feed_machine::settings;
 
+TEST_SUITE("feed machine: shards") {
+  TEST_CASE("one that is added is read behind what is acknowledged, and in its turn") {
+    feed_with_store with{{}, {{1, -1}}};
+    with.append(2, 10, 0, 1);
+    with.append(3, 10, 0, 0);
+    with.feed.grant(wide);
+    with.answer(*with.feed.next_read());
+    with.feed.add({0, 0}); // in front of the one that stands in line
+    CHECK(with.feed.next() == next_is::absent);
+    CHECK(with.progress(0) == shard_progress{0, 0, 0, 0, 1, 0});
+    CHECK(with.progress(1).delivered == -1);
+    with.feed.add({1, 1}); // it is read already
+    CHECK(with.progress(1).acked == -1);
+    CHECK(with.pull() == offsets{1, 2, 0, 1});
+  }
+
+  TEST_CASE("a read that is under way when shards change is superseded") {
+    feed_with_store with{{}, {{1, -1}}};
+    with.append(2, 10, 0, 1);
+    with.feed.grant(wide);
+    const auto order = *with.feed.next_read();
+    with.feed.add({0, -1});
+    CHECK(with.answer(order) == read_was::superseded);
+    CHECK(with.pull() == offsets{0, 1});
+  }
+
+  TEST_CASE("one that is removed is forgotten, with what is in flight of it") {
+    feed_with_store with{{}, {{0, -1}, {1, -1}}};
+    with.append(2, 10, 0, 0);
+    with.append(2, 10, 0, 1);
+    with.feed.grant(wide);
+    CHECK(with.pull() == offsets{0, 1, 0, 1});
+    with.feed.remove(0);
+    CHECK(with.feed.progress().size() == 1);
+    CHECK(with.feed.acknowledge(0, 0).error() == errc::invalid_argument);
+    CHECK(with.acknowledge(1, 1) == acknowledged::kept);
+    with.feed.remove(1);
+    CHECK(!with.feed.next_read());
+    with.feed.add({0, 0});
+    CHECK(with.pull() == offsets{1});
+  }
+
+  TEST_CASE("nothing more is delivered of one that is stopped, what is in flight counts, and it goes on behind it") {
+    feed_with_store with{{}, {{0, -1}, {1, -1}}};
+    with.append(3, 10, 0, 0);
+    with.append(1, 10, 0, 1);
+    with.feed.grant({1, 1000});
+    CHECK(with.pull() == offsets{0});
+    with.feed.grant(wide);
+    with.answer(*with.feed.next_read());
+    CHECK(with.feed.stop(0));
+    CHECK(!with.feed.stop(0));
+    CHECK(!with.feed.stop(7));
+    CHECK(with.progress(0).is_stopped);
+    CHECK(with.pull() == offsets{0}); // of the other one
+    CHECK(with.acknowledge(0, 0) == acknowledged::moved);
+    CHECK(with.feed.stop(0, false));
+    CHECK(with.pull() == offsets{1, 2});
+  }
+}
+
 TEST_SUITE("feed machine: reading") {
   TEST_CASE("the first read is due without anybody knowing the head, and none at the head until it moves") {
     feed_with_store with{{}, {{0, 2}}};

@@ -49,6 +49,12 @@ struct feed_state : std::enable_shared_from_this<feed_state> {
   void rewind();
   void close();
 
+  // Of a group's member, whose shards come and go.
+  void read_no_shards();
+  void add(std::uint32_t shard, std::int64_t acked);
+  void remove(std::uint32_t shard);
+  void stop(std::uint32_t shard, bool is_stopped);
+
 private:
   void begin_at(const std::vector<std::int64_t>& offsets);
   void begin_at_heads(const std::vector<shard_bounds>& there);
@@ -57,6 +63,7 @@ private:
   task<result<bool>> skip(self me, std::uint32_t shard);
   void miss(std::uint32_t shard, std::int64_t earliest);
   void interrupt();
+  void on_other_shards();
   void be_live();
   std::vector<std::int64_t> read_up_to() const;
 };

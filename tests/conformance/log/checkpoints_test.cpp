@@ -247,10 +247,3 @@ TEST_CASE("log: a checkpoint is seen at once through another connection, and com
   must(there.drop("reader", *revision));
   CHECK(here.checkpoints().empty());
 }
-
-TEST_CASE("log: members of a group share a topic's shards") {
-  log_caller log;
-  if (lacks(log.store().capabilities().consumer_groups, "it has no consumer groups"))
-    return;
-  FAIL("a store has them, and nothing here tests that");
-}

@@ -270,7 +270,14 @@ task<result<std::vector<weir::checkpoint>>> scripted_topic::checkpoints(self me)
 }
 
 task<result<weir::checkpoint>> scripted_topic::commit_checkpoint(self me, weir::checkpoint_commit wanted) {
-  return real_->commit_checkpoint(me, std::move(wanted));
+  auto entering = enter(me, call::commit);
+  auto failed = co_await std::move(entering);
+  if (failed) {
+    result<weir::checkpoint> refused = std::move(*failed);
+    co_return refused;
+  }
+  auto committing = real_->commit_checkpoint(me, std::move(wanted));
+  co_return co_await std::move(committing);
 }
 
 task<result<void>> scripted_topic::drop_checkpoint(self me, std::string consumer, std::uint64_t expected) {

@@ -19,7 +19,7 @@ namespace log_suite {
 /// A real topic whose calls a test holds up, and lets fail, one by one; what is not scripted happens as ever. Thread-safe.
 class scripted_topic final : public weir::log_topic {
 public:
-  enum class call : std::uint8_t { append, bounds, read, wait, snapshots, lag, pin };
+  enum class call : std::uint8_t { append, bounds, read, wait, snapshots, lag, pin, commit };
 
   struct read_asked {
     std::uint32_t shard;
@@ -112,7 +112,7 @@ private:
   std::shared_ptr<weir::log_topic> real_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::array<script, 7> scripts_;
+  std::array<script, 8> scripts_;
   std::deque<append_script> append_scripts_;
   std::vector<read_asked> reads_;
   std::vector<std::string> appended_;
