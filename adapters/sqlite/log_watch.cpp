@@ -77,8 +77,8 @@ bool log_watch::read_events() noexcept {
 }
 
 void log_watch::run() {
-  int pause = changes_.is_open() ? -1 : pause_without_events_ms;
-  int looks_left = 0;
+  int pause = changes_.is_open() ? first_pause_ms : pause_without_events_ms;
+  int looks_left = looks_after_change; // what was being written before the kernel was asked to tell may show only now
   while (!ending_) {
     std::array<pollfd, 2> from{{{wakes_.number(), POLLIN, 0}, {changes_.number(), POLLIN, 0}}};
     ::poll(from.data(), from.size(), pause);

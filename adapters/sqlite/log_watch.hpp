@@ -11,7 +11,7 @@ namespace weir::sqlite_log {
 
 /// Notices what other processes write to a log's file, on a thread of its own, so that nobody polls: the kernel tells (inotify)
 /// that the file or its write-ahead log was written. That is shortly before the commit shows, so the file is looked at again,
-/// at growing intervals, for a while.
+/// at growing intervals, for a while; and so it is when the watch begins, because nobody tells what was written just before.
 class log_watch {
 public:
   /// `look` is called on the watch's thread: it looks whether there is more, and says whether there was.
