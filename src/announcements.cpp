@@ -114,7 +114,9 @@ announcements::waiting* announcements::topic_of(std::string_view collection) {
   }
   if (topics_.size() < most_.topics)
     return &wait_on(std::move(topic));
-  if (!to_begin_.contains(topic)) // that will say it, too
+  if (to_begin_.size() < most_.names || to_begin_.contains(topic))
+    to_begin_.insert(std::move(topic)); // that says more, not less
+  else
     drop(collection, error{errc::bus_full, "too many topics wait to be announced on already"});
   return nullptr;
 }

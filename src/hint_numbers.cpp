@@ -1,3 +1,4 @@
+#include <weir/base85.hpp>
 #include <weir/hint_numbers.hpp>
 
 namespace weir {
@@ -22,9 +23,15 @@ hint_place hint_numbers::next(std::string_view topic, std::int64_t now) {
 
 bus_answer hint_numbers::since(std::uint64_t number) const {
   bus_answer answer{.publisher = publisher_, .number = last_, .since = number, .has_forgotten = number < forgotten_};
+  constexpr std::size_t beside_a_name = 24; // its number, and what stands between
   auto first = topics_.end();
-  while (first != topics_.begin() && std::prev(first)->last > number)
-    --first;
+  for (std::size_t bytes = 0; first != topics_.begin() && std::prev(first)->last > number; --first) {
+    bytes += base85_size(std::prev(first)->name.size()) + beside_a_name;
+    if (bytes > most_answer_bytes) {
+      answer.has_forgotten = true;
+      break;
+    }
+  }
   for (; first != topics_.end(); ++first)
     answer.topics.emplace_back(first->name, first->on_topic);
   return answer;

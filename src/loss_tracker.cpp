@@ -34,6 +34,7 @@ loss_tracker::publisher_state& loss_tracker::state_of(bus_id publisher, std::uin
       forget_another(publisher);
   }
   of.heard = now;
+  alive_at_ = now;
   of.is_gone = of.has_left;
   return of;
 }
@@ -130,7 +131,7 @@ std::vector<finding> loss_tracker::on_answer(const bus_answer& one, time now) {
   if (of.answered < one.parts)
     return found;
   if (one.has_forgotten)
-    give_up(found, one.publisher, of);
+    give_up(found, one.publisher, of, of.gap);
   of.missing.reset();
   of.asked.reset();
   of.answered = 0;
@@ -142,7 +143,7 @@ std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
   auto& of = state_of(one.publisher, one.number, now);
   note_number(of, one.number);
   if (of.missing) // there is nobody any more to ask
-    give_up(found, one.publisher, of);
+    give_up(found, one.publisher, of, of.gap);
   of.missing.reset();
   if (!of.is_gone)
     tell_gone(found, one.publisher);
@@ -156,6 +157,7 @@ std::vector<finding> loss_tracker::on_leave(const bus_leave& one, time now) {
 
 std::vector<finding> loss_tracker::on_link_up(time now) {
   is_up_ = true;
+  alive_at_ = now;
   link_gap_at_ = ++moment_;
   for (auto& [publisher, of] : publishers_) {
     of.may_miss = true;
@@ -175,11 +177,12 @@ std::vector<finding> loss_tracker::on_time(time now) {
     return found;
   for (auto& [publisher, of] : publishers_) {
     const auto interval = of.interval == 0ms ? assumed_ : of.interval;
-    if (of.is_gone || now - of.heard < beacons_until_gone * interval)
+    const bool is_silent = now - of.heard >= beacons_until_gone * interval && alive_at_ - of.heard >= interval;
+    if (of.is_gone || !is_silent)
       continue;
     of.is_gone = true;
-    if (of.missing)
-      give_up(found, publisher, of); // it is asked again when it is heard again
+    // It may have accepted more than it could say; what the numbers say, they say when it is heard again.
+    give_up(found, publisher, of, {of.missing ? of.gap.after : of.whole_at, ++moment_});
     tell_gone(found, publisher);
   }
   return found;
@@ -207,10 +210,11 @@ std::vector<publisher_figures> loss_tracker::figures(time now) const {
   return all;
 }
 
-/// Something is missing, and nobody will say on which topics.
-void loss_tracker::give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const {
+/// Something is missing, or may be, and nobody will say on which topics.
+void loss_tracker::give_up(
+  std::vector<finding>& into, bus_id publisher, const publisher_state& of, const missed_span& span) const {
   for (const auto& [topic, in] : topics_)
-    into.push_back({topic, lost{0, false, publisher, of.cause}, of.gap});
+    into.push_back({topic, lost{0, false, publisher, of.missing ? of.cause : loss_cause::publisher}, span});
 }
 
 void loss_tracker::tell_gone(std::vector<finding>& into, bus_id publisher) const {

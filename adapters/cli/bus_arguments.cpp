@@ -27,7 +27,7 @@ Exit codes:
   130  ended on the spot by a second Ctrl-C (143 by a second SIGTERM))";
 
 constexpr command_family family{"weir bus", description, footer, bus_table::commands, "TOPIC", "The topic",
-  "the TOPIC is missing, as in \"{} changed/orders\""};
+  "the TOPIC is missing, as in \"{} changed/orders\"", false};
 
 constexpr std::array<std::string_view, 5> policies{"drop-newest", "drop-oldest", "conflate", "last-by-key", "end"};
 constexpr std::array values{

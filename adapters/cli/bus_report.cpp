@@ -103,7 +103,7 @@ std::string loss_text(const bus_record& one) {
 std::string published_text(const publish_report& done) {
   auto text = "published " + counted(done.published, "hint", "hints");
   if (done.unconfirmed > 0)
-    text += fmt::format("; of {}, nobody knows whether the server has them", grouped(done.unconfirmed));
+    text += fmt::format("; {} of these the server has refused, or nobody knows whether it has them", grouped(done.unconfirmed));
   return text + '\n';
 }
 

@@ -37,6 +37,7 @@ using steady = std::chrono::steady_clock;
 constexpr auto tick = 100ms;
 constexpr auto time_between_log_lines = 5s;
 constexpr auto time_for_last_hints = 2s;
+constexpr auto time_to_reconnect = 1s; // a connection is tried again after 100 ms first
 constexpr auto time_between_looks = 2ms;
 
 std::chrono::milliseconds since(steady::time_point begun) {
@@ -239,11 +240,15 @@ private:
 
   /// What waits still goes out, where there is a server.
   void end_buses() {
-    const auto until = steady::now() + time_for_last_hints;
+    const auto begun = steady::now();
     for (const auto& [place, one] : buses_) {
       auto now = one.link.stats();
-      for (; now.outgoing > 0 && !now.trouble && steady::now() < until; now = one.link.stats())
+      for (; now.outgoing > 0 && steady::now() < begun + (now.trouble ? time_to_reconnect : time_for_last_hints);
+        now = one.link.stats())
         std::this_thread::sleep_for(time_between_looks);
+      if (now.unconfirmed > 0)
+        log_.warning(fmt::format("{} the server has refused, or nobody knows whether it has them: their listeners are told",
+          counted(now.unconfirmed, "hint", "hints")));
       if (now.outgoing == 0)
         continue;
       log_.warning(fmt::format("{} could not be published, because {}", counted(now.outgoing, "hint", "hints"),

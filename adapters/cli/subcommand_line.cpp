@@ -47,6 +47,9 @@ public:
       auto reversed = without_mark(given);
       std::ranges::reverse(reversed);
       app_.parse(std::move(reversed));
+      for (auto at = std::ranges::find(given, "--"); at != given.end(); ++at)
+        if (!family_.operand_is_file && operand_ == "./" + *at)
+          operand_ = *at;
     } catch (const CLI::RequiredError&) {
       return unexpected().value_or(missing_operand());
     } catch (const CLI::ArgumentMismatch& fault) {

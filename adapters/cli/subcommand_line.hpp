@@ -42,6 +42,7 @@ struct command_family {
   std::string_view operand;      ///< what they work on: "FILE"
   std::string_view operand_text; ///< "The log's file"
   std::string_view missing;      ///< what its lack is told: "the log's FILE is missing, as in \"{} events.db\""
+  bool operand_is_file = true;   ///< behind the mark --, one that begins with a dash is a path, "./-x"
 };
 
 /// A command's options as they were given, flags included.

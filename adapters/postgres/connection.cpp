@@ -156,9 +156,11 @@ result<server_settings> read_server(const std::string& server) {
   for (const auto* one = given.get(); one->keyword != nullptr; ++one)
     if (one->val != nullptr)
       read.words.emplace_back(one->keyword, one->val);
-  if (value("host").find('@') != std::string::npos) // it may be part of a password
-    return error{
-      errc::invalid_argument, "the server's host has an @ in it; in a password, it is written as %40", {{"option", "server"}}};
+  for (const auto* part : {"host", "dbname"})
+    if (value(part).find('@') != std::string::npos) // it may be part of a password
+      return error{errc::invalid_argument,
+        std::string{"the server's "} + part + " has an @ in it; in a password, @ is written as %40, and / as %2F",
+        {{"option", "server"}}};
   if (!are_ports(value("port")))
     return error{errc::invalid_argument, "the server's port is a number from 1 to 65535", {{"option", "server"}}};
   for (const auto& [word, text] : defaults)

@@ -156,6 +156,8 @@ result<void> listener::check_that_it_hears() {
     auto answer = from_->run("SELECT 1", {}, stop_, until);
     if (answer) {
       own_heard_ = clock::now();
+      const std::lock_guard lock{heard_->mutex};
+      heard_->tracker.on_link_alive(time_of(own_heard_));
       return success();
     }
     if (answer.error() != errc::timed_out)

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t words_per_statement = 512;
 constexpr std::size_t bytes_per_statement = 1U << 20U;
 constexpr auto time_to_finish = 2s;
+constexpr auto time_to_connect_at_the_end = 500ms;
 
 /// An array of text as PostgreSQL reads it. The words have no quotes and no backslashes.
 std::string array_of(const std::vector<outbox::word>& words) {
@@ -67,7 +68,7 @@ bool notifier::work() {
       lose(std::move(heard).error()); // now, and not with the next hint
   const auto now = clock::now();
   if (!to_ && now >= next_try_)
-    connect();
+    connect(now + how_.patience);
   if (now >= next_beacon_) {
     from_.add_beacon(how_.beacon);
     next_beacon_ = now + how_.beacon;
@@ -102,8 +103,8 @@ void notifier::on_news() {
     from_.call();
 }
 
-void notifier::connect() {
-  auto opened = connection::open(how_.server, stop_, clock::now() + how_.patience);
+void notifier::connect(clock::time_point until) {
+  auto opened = connection::open(how_.server, stop_, until);
   if (opened) {
     to_.emplace(std::move(opened).value());
     trouble_.set({});
@@ -130,9 +131,10 @@ bool notifier::begin_statement() {
       ? to_->start("SELECT pg_notify($1, $2)", {how_.channel, under_way_.front().text})
       : to_->start("SELECT pg_notify($1, one) FROM unnest($2::text[]) WITH ORDINALITY AS words(one, place) ORDER BY place",
           {how_.channel, array_of(under_way_)});
-  if (!begun)
-    not_begun_ = std::move(begun).error();
-  return begun && begun.value();
+  if (begun)
+    return begun.value();
+  not_begun_ = std::move(begun).error();
+  return false;
 }
 
 void notifier::end_statement() {
@@ -179,15 +181,23 @@ void notifier::give_up(const std::vector<outbox::word>& words, const error& why)
   settle(words, why);
 }
 
-/// What is there still goes out, if that can be done soon.
+/// What is there still goes out, if that can be done soon: where the link is down, or found to be dead, it is tried once more.
 void notifier::finish() {
   const auto until = clock::now() + std::min<std::chrono::milliseconds>(how_.patience, time_to_finish);
+  const auto try_once_more = [&] { connect(std::min(until, clock::now() + time_to_connect_at_the_end)); };
+  if (!to_ && (has_spoken_ || from_.hints() > 0))
+    try_once_more();
+  bool may_be_dead = to_.has_value();
   from_.add_leave();
   while (to_ && (!under_way_.empty() || !from_.empty())) {
     if (under_way_.empty())
       begin_statement();
     until_ = std::min(until_, until);
     end_statement();
+    if (!to_ && std::exchange(may_be_dead, false)) {
+      try_once_more();
+      from_.add_leave(); // the one before may have gone with the connection
+    }
   }
   to_.reset();
   for (auto left = from_.take(words_per_statement, SIZE_MAX); !left.empty(); left = from_.take(words_per_statement, SIZE_MAX))

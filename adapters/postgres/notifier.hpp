@@ -66,7 +66,7 @@ private:
   void run();
   bool work();
   void wait();
-  void connect();
+  void connect(clock::time_point until);
   bool begin_statement();
   void end_statement();
   void ask_for_usage();

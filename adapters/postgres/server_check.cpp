@@ -44,6 +44,10 @@ result<void> check_server(const server_settings& at, const wake_event& stop, clo
   if (const auto encoding = first.parameter("server_encoding"); encoding != "UTF8")
     return error{
       errc::unsupported, "a bus needs a database that is stored as UTF-8", {{"server", at.place}, {"encoding", encoding}}};
+  BOOST_OUTCOME_TRY(const auto is_standby, first.run("SELECT pg_is_in_recovery()", {}, stop, until));
+  if (is_standby.first() == "t")
+    return error{errc::unsupported, "the server is a standby, on which nobody can publish or listen; a bus needs the primary",
+      {{"server", at.place}}};
   BOOST_OUTCOME_TRY(auto second, connection::open(at, stop, until));
   BOOST_OUTCOME_TRY(const auto are_kept, keep_their_sessions(first, second, stop, until));
   if (!are_kept)

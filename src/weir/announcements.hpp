@@ -36,14 +36,16 @@ struct announcement {
 result<void> check_announced_topic(std::string_view pattern);
 
 /// What a sink has committed, and nobody was told yet: however often a key changed, it waits once. Where too many keys wait,
-/// one hint without a key takes the place of all of its topic: it says more, not less. The first hint of each topic has no
-/// key either: what was committed just before a crash was perhaps not announced, and begin() says it at once. Pure.
+/// one hint without a key takes the place of all of its topic: it says more, not less. Where too many topics wait, so it is
+/// with each of those behind them. The first hint of each topic has no key either: what was committed just before a crash was
+/// perhaps not announced, and begin() says it at once. Pure.
 class announcements {
 public:
   struct bounds {
     std::size_t keys = 4096;       ///< that wait, of all topics together
     std::size_t bytes = 1U << 20U; ///< of the keys that wait
-    std::size_t topics = 1024;     ///< that wait, or are known
+    std::size_t topics = 1024;     ///< that wait with their keys, or are known
+    std::size_t names = 1U << 18U; ///< of topics that wait for room, to be told without keys then
   };
 
   /// @param pattern a valid one
@@ -66,7 +68,7 @@ public:
   /// That one was published.
   void pop();
 
-  /// Topics that no bus takes, or that were too many to wait.
+  /// Topics that no bus takes, or whose names alone were too many to wait.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
   /// Why: of each collection once (the fact "collection"), with bad_topic or bus_full.
@@ -93,7 +95,7 @@ private:
   std::deque<std::string> order_; // of the topics that wait
   std::unordered_map<std::string, waiting> topics_;
   std::unordered_set<std::string> known_;
-  std::set<std::string> to_begin_; // topics; only as long as no more can wait
+  std::set<std::string> to_begin_; // topics that wait for room
   std::size_t keys_ = 0;
   std::size_t bytes_ = 0;
   std::uint64_t dropped_ = 0;

@@ -22,7 +22,8 @@ public:
   /// The place of the next hint on that topic.
   hint_place next(std::string_view topic, std::int64_t now);
 
-  /// Every topic that moved behind that number, the one that is silent for longest first.
+  /// Every topic that moved behind that number, the one that is silent for longest first; where they are more than go into one
+  /// answer (2 MiB of text), those that moved last, and that it has forgotten the others.
   bus_answer since(std::uint64_t number) const;
 
   /// Says how far it is, and remembers that for last_answer().
@@ -48,6 +49,7 @@ public:
 
 private:
   static constexpr std::size_t most_beacons = 8;
+  static constexpr std::size_t most_answer_bytes = std::size_t{2} << 20U;
 
   struct topic_state {
     std::string name;

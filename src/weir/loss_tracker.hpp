@@ -84,7 +84,11 @@ public:
   std::vector<finding> on_link_up(time now);
   void on_link_down() noexcept { is_up_ = false; }
 
-  /// What falls due: publishers that are silent, …
+  /// The link was found to be up, though nobody said anything.
+  void on_link_alive(time now) noexcept { alive_at_ = now; }
+
+  /// What falls due: publishers that are silent for two beacons, though something was heard behind the first that they owed:
+  /// otherwise it may be the link that is silent. …
   std::vector<finding> on_time(time now);
 
   /// … and whom to ask, each at most once in a while: what has moved behind that number? Also who was silent for one of the
@@ -132,7 +136,7 @@ private:
   void note_number(publisher_state& of, std::uint64_t before);
   void tell_missing(std::vector<finding>& into, const std::string& topic, const topic_state& in, bus_id publisher,
     const publisher_state& of, std::uint64_t on_topic) const;
-  void give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of) const;
+  void give_up(std::vector<finding>& into, bus_id publisher, const publisher_state& of, const missed_span& span) const;
   void tell_gone(std::vector<finding>& into, bus_id publisher) const;
   void forget_another(bus_id kept);
   void keep_figures_of(bus_id left);
@@ -140,6 +144,7 @@ private:
   std::size_t most_;
   std::chrono::milliseconds assumed_;
   bool is_up_ = true;
+  time alive_at_{};               // when anything was heard last, of anybody
   std::uint64_t moment_ = 0;      // counts what happens to subscriptions: that one begins, that something was missed
   std::uint64_t link_gap_at_ = 0; // the moment
   std::unordered_map<std::string, topic_state, name_hash, std::equal_to<>> topics_;

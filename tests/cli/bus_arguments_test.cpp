@@ -51,6 +51,12 @@ std::string refused(std::vector<std::string> given) {
   return end.message.substr(0, help);
 }
 
+TEST_CASE("weir bus takes a topic that begins with a dash behind the mark, as it stands") {
+  for (const auto* topic : {"-x", "--", "--json", "./-x"})
+    CHECK(request<bus_subscribe>({"subscribe", "--bus", "postgres://localhost/app", "--", topic}).topic == topic);
+  CHECK(request<bus_publish>({"publish", "--bus", "postgres://localhost/app", "--", "-x"}).topic == "-x");
+}
+
 TEST_CASE("weir bus takes a command, a topic, and options in any order") {
   const auto read = accepted({"subscribe", "--json", "changed/orders", "--bus", "postgres://localhost/app", "--channel=c"});
   CHECK(read.command == "subscribe");

@@ -93,7 +93,8 @@ TEST_CASE("what is lost is a line, however much of it is known") {
 TEST_CASE("how publishing went") {
   CHECK(published_text({1, 0, {}}) == "published 1 hint\n");
   CHECK(published_text({0, 0, {}}) == "published 0 hints\n");
-  CHECK(published_text({1234, 1000, {}}) == "published 1,234 hints; of 1,000, nobody knows whether the server has them\n");
+  CHECK(published_text({1234, 1000, {}})
+        == "published 1,234 hints; 1,000 of these the server has refused, or nobody knows whether it has them\n");
   CHECK(parsed(published_json({1234, 10, {}})) == json::parse(R"({"published":1234,"unconfirmed":10})"));
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("announced: by batches, and backfills by their collections") {
 }
 
 TEST_CASE("announced: what is too much for keys is told without them") {
-  announcements all{"{collection}", announce_per::key, {.keys = 3, .bytes = 100, .topics = 2}};
+  announcements all{"{collection}", announce_per::key, {.keys = 3, .bytes = 100, .topics = 2, .names = 1}};
   all.add_all("c");
   all.add_all("d");
   CHECK(taken(all) == "c: d:");
@@ -94,16 +94,20 @@ TEST_CASE("announced: what is too much for keys is told without them") {
   CHECK(taken(all) == "c:@3");
   all.add(changes(4, {{"c", ""}})); // an empty key is no key
   CHECK(taken(all) == "c:@4");
-  all.add(changes(5, {{"c", "1"}, {"d", "1"}, {"e", "1"}})); // a third topic
+  all.add(changes(5, {{"c", "1"}, {"d", "1"}, {"e", "1"}, {"e", "2"}})); // a third topic waits as a name
+  CHECK(all.dropped() == 0);
+  CHECK(taken(all) == "c:1@5 d:1@5 e:");
+  all.add(changes(5, {{"c", "1"}, {"d", "1"}, {"e", "1"}, {"f", "1"}})); // and a fourth not at all
   CHECK(all.dropped() == 1);
-  CHECK(taken(all) == "c:1@5 d:1@5");
+  CHECK(taken(all).ends_with(" e:"));
+  CHECK_FALSE(all.front());
   all.add(changes(6, {{std::string(257, 'x'), "1"}})); // no topic
   CHECK(all.dropped() == 2);
   all.add(changes(7, {{std::string(257, 'x'), "1"}}));
   const auto faults = all.take_faults(); // each told once
   REQUIRE(faults.size() == 2);
   CHECK(faults[0] == weir::errc::bus_full);
-  CHECK(faults[0].fact_of("collection") == "e");
+  CHECK(faults[0].fact_of("collection") == "f");
   CHECK(faults[1] == weir::errc::bad_topic);
   CHECK(faults[1].fact_of("collection") == std::string(257, 'x'));
   CHECK(all.take_faults().empty());
@@ -146,14 +150,14 @@ TEST_CASE(
 }
 
 TEST_CASE("announced: collections that find no room when it begins are told when there is some") {
-  announcements all{"{collection}", announce_per::key, {.keys = 3, .bytes = 100, .topics = 2}};
+  announcements all{"{collection}", announce_per::key, {.keys = 3, .bytes = 100, .topics = 2, .names = 5}};
   all.begin({"e", "d", "c", "b", "a"});
   CHECK(taken(all, 1) == "a:");
   all.add(changes(1, {{"b", "1"}, {"d", "1"}, {"e", "1"}})); // "d" and "e" are still to be told
   CHECK(all.dropped() == 0);
   all.add(changes(2, {{"f", "1"}}));
-  CHECK(all.dropped() == 1);
-  CHECK(taken(all) == "b: b:1@1 c: d: e:");
+  CHECK(all.dropped() == 0);
+  CHECK(taken(all) == "b: b:1@1 c: d: e: f:");
   CHECK_FALSE(all.front());
   all.add(changes(3, {{"e", "2"}}));
   CHECK(taken(all) == "e:2@3");

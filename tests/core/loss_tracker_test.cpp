@@ -48,6 +48,12 @@ std::string text(std::vector<finding> all) {
   return out;
 }
 
+/// The time passes, and somebody else was heard just before: so the link is up.
+std::vector<finding> on_time(loss_tracker& in, loss_tracker::time now) {
+  in.on_link_alive(now - 1ms);
+  return in.on_time(now);
+}
+
 loss_tracker listening(std::initializer_list<std::string> topics) {
   loss_tracker made;
   for (const auto& one : topics)
@@ -81,7 +87,7 @@ TEST_CASE("loss tracker: what was heard of each bus is counted") {
   CHECK(all[1].missing == 1);
   CHECK(all[1].beacon == 5s);
   CHECK_FALSE(all[1].is_gone);
-  (void)in.on_time(start + 13s);
+  (void)on_time(in, start + 13s);
   CHECK(in.figures(start + 13s)[1].is_gone);
   (void)in.on_leave({q, 13, 0}, start + 13s);
   CHECK(in.figures(start + 13s)[1].has_left);
@@ -239,7 +245,7 @@ TEST_CASE("loss tracker: one that was silent with something missing is asked whe
   auto in = listening({"t"});
   in.on_hint("t", at(1, 1), start);
   in.on_beacon(beacon(4), start);
-  CHECK(text(in.on_time(start + 10s)) == "t -0+ publisher, t gone");
+  CHECK(text(on_time(in, start + 10s)) == "t -0+ publisher, t gone");
   CHECK(in.take_asks(start + 11s).empty()); // it would not hear
   in.on_beacon(beacon(4), start + 12s);
   const auto asks = in.take_asks(start + 12s);
@@ -268,12 +274,12 @@ TEST_CASE("loss tracker: a bus that is closed, or silent for two beacons, is gon
   auto in = listening({"t", "u"});
   in.on_hint("t", at(1, 1), start);
   in.on_beacon(beacon(1), start);
-  CHECK(in.on_time(start + 9999ms).empty());
-  CHECK(text(in.on_time(start + 10s)) == "t gone"); // of u it never said anything
-  CHECK(in.on_time(start + 20s).empty());
+  CHECK(on_time(in, start + 9999ms).empty());
+  CHECK(text(on_time(in, start + 10s)) == "t -0+ publisher, u -0+ publisher, t gone"); // of u it never said anything
+  CHECK(on_time(in, start + 20s).empty());
   in.on_beacon(beacon(3), start + 30s); // it is back, and said something meanwhile
   CHECK(in.take_asks(start + 30s).size() == 1);
-  CHECK(text(in.on_time(start + 40s)) == "t -0+ publisher, u -0+ publisher, t gone");
+  CHECK(text(on_time(in, start + 40s)) == "t -0+ publisher, u -0+ publisher, t gone");
   CHECK(text(in.on_leave({p, 5, 0}, start + 50s)) == "t -0+ publisher, u -0+ publisher, t gone");
   CHECK(in.figures(start + 50s).at(0).has_left);
   CHECK(text(in.on_leave({p, 5, 0}, start + 51s)).empty());
@@ -297,8 +303,8 @@ TEST_CASE("loss tracker: of a publisher whose beacon was not heard, the usual on
   in.on_hint("t", at(1, 1), start);
   in.on_hint("t", at(3, 2), start);
   CHECK(in.take_asks(start).size() == 1);
-  CHECK(in.on_time(start + 7999ms).empty());
-  CHECK(text(in.on_time(start + 8s)) == "t -0+ publisher, u -0+ publisher, t gone");
+  CHECK(on_time(in, start + 7999ms).empty());
+  CHECK(text(on_time(in, start + 8s)) == "t -0+ publisher, u -0+ publisher, t gone");
   CHECK(in.take_asks(start + 1h).empty()); // nobody asks the dead
 }
 
@@ -312,8 +318,19 @@ TEST_CASE("loss tracker: whose beacon was not heard is asked before it is taken 
   in.on_beacon({p, 1, 1h, 0}, start + 4s); // it speaks once an hour
   CHECK(in.on_answer({.publisher = p, .number = 1, .since = 1}, start + 4s).empty());
   CHECK(in.take_asks(start + 1h).empty());
-  CHECK(in.on_time(start + 1h).empty());
-  CHECK(text(in.on_time(start + 3h)) == "t gone");
+  CHECK(on_time(in, start + 1h).empty());
+  CHECK(text(on_time(in, start + 3h)) == "t -0+ publisher, t gone");
+}
+
+TEST_CASE("loss tracker: nobody is gone because our own link is silent") {
+  auto in = listening({"t"});
+  in.on_hint("t", at(1, 1), start);
+  in.on_beacon(beacon(1), start); // every five seconds
+  in.on_link_alive(start + 4999ms);
+  CHECK(in.on_time(start + 1h).empty()); // its next beacon was not due
+  in.on_link_alive(start + 5s);
+  CHECK(in.on_time(start + 9999ms).empty());
+  CHECK(text(in.on_time(start + 10s)) == "t -0+ publisher, t gone");
 }
 
 TEST_CASE("loss tracker: nobody is gone because our own link is down") {
@@ -321,10 +338,10 @@ TEST_CASE("loss tracker: nobody is gone because our own link is down") {
   in.on_hint("t", at(1, 1), start);
   in.on_beacon(beacon(1), start);
   in.on_link_down();
-  CHECK(in.on_time(start + 1h).empty());
+  CHECK(on_time(in, start + 1h).empty());
   in.on_link_up(start + 1h);
-  CHECK(in.on_time(start + 1h + 9s).empty());
-  CHECK(text(in.on_time(start + 1h + 10s)) == "t gone");
+  CHECK(on_time(in, start + 1h + 9s).empty());
+  CHECK(text(on_time(in, start + 1h + 10s)) == "t -0+ publisher, t gone");
 }
 
 TEST_CASE("loss tracker: knows no more publishers than it may, and a new one is a new one") {
@@ -335,6 +352,34 @@ TEST_CASE("loss tracker: knows no more publishers than it may, and a new one is 
   in.on_hint("t", at(1, 1, {3}), start + 2s);
   CHECK(in.figures(start).size() == 2);
   CHECK(text(in.on_hint("t", at(5, 5, {2}), start + 3s).before) == "t -3 publisher");
+}
+
+TEST_CASE("loss tracker: what a bus that falls silent may have accepted and not said is told to who was there") {
+  auto in = listening({"t"});
+  in.on_beacon(beacon(0), start); // it has published nothing, as far as it said
+  const auto early = in.subscribe("u");
+  const auto found = on_time(in, start + 10s);
+  REQUIRE(text(found) == "t -0+ publisher, u -0+ publisher");
+  const auto late = in.subscribe("u");
+  CHECK(share_of(std::get<lost>(found[0].what), *found[0].missed, early) == lost{0, false, p, loss_cause::publisher});
+  CHECK(!share_of(std::get<lost>(found[0].what), *found[0].missed, late));
+  in.on_beacon(beacon(0), start + 20s); // it was alive all the time
+  CHECK(in.take_asks(start + 20s).empty());
+  CHECK(text(in.on_leave({p, 0, 0}, start + 21s)).empty()); // in good order
+}
+
+TEST_CASE("hint numbers: an answer has a bound, and says that the rest is forgotten") {
+  weir::hint_numbers numbers{p};
+  for (int topic = 0; topic < 10'000; ++topic)
+    (void)numbers.next(std::string(250, 'x') + std::to_string(topic), 0);
+  const auto answer = numbers.since(0);
+  CHECK(answer.has_forgotten);
+  CHECK(answer.topics.size() > 5'000);
+  CHECK(answer.topics.size() < 7'000);
+  CHECK(answer.topics.back().second == 1);
+  CHECK(answer.topics.back().first.ends_with("9999"));
+  CHECK(encode(answer).size() < 400);
+  CHECK(!numbers.since(5'000).has_forgotten);
 }
 
 TEST_CASE("hint numbers: count all and each topic, answer what moved, and forget the topics that are silent for longest") {

@@ -188,6 +188,8 @@ TEST_CASE("postgres bus: what is wrong is refused by name, and no password is to
   CHECK(in.refused(in.options("postgres://locked@127.0.0.1:" + port + "/postgres", true)) == errc::permission_denied);
   CHECK(in.refused(in.options(server().url() + "?sslmode=bogus", true)) == errc::invalid_argument);
   CHECK(in.refused(in.options("postgres://locked:a@secret@127.0.0.1:" + port + "/postgres", true)) == errc::invalid_argument);
+  // The same, where the password has a slash that was not written as %2F.
+  CHECK(in.refused(in.options("postgres://weir:4711/secret@127.0.0.1:" + port + "/postgres", true)) == errc::invalid_argument);
   auto how = in.options(server().url());
   how.channel = std::string(64, 'c');
   CHECK(in.refused(how) == errc::invalid_argument);

@@ -92,6 +92,12 @@ std::string postgres_server::use_tls() {
   return certificate;
 }
 
+void postgres_server::become_standby() {
+  stop();
+  std::ofstream{directory_ / "data/standby.signal"};
+  start();
+}
+
 std::string postgres_server::url(const std::string& database, const std::string& user) const {
   return "postgres://" + user + "@127.0.0.1:" + std::to_string(port_) + "/" + database;
 }

@@ -36,6 +36,9 @@ public:
   /// the certificate's file.
   std::string use_tls();
 
+  /// From now on it is a standby, of nobody: it can be read, and nothing more.
+  void become_standby();
+
   /// For libpq.
   std::string url(const std::string& database = "postgres", const std::string& user = "weir") const;
 

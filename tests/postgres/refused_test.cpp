@@ -1,9 +1,12 @@
 #include "bus_faults.hpp"
+#include "relay.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace bus_suite;
+using postgres_tests::account;
 using postgres_tests::actors;
+using postgres_tests::relay;
 using postgres_tests::server;
 using postgres_tests::wait_until;
 using weir::errc;
@@ -92,6 +95,48 @@ TEST_CASE("postgres bus: a publishing connection that dies while nobody publishe
   wait_until([&] { return bus.stats().reconnects == 1; });
   CHECK(in.commit(bus, "t", "after"));
   CHECK(bus_suite::heard(heard, 2) == "before after");
+}
+
+TEST_CASE("postgres bus: what was accepted while the publishing connection was dead is said when the bus closes") {
+  actors in;
+  auto other = in.open();
+  auto heard = subscribed(other, "t");
+  {
+    auto bus = in.open();
+    REQUIRE(in.commit(bus, "t", "before"));
+    server().sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'weir bus'"
+                 " AND query NOT LIKE 'LISTEN%'");
+    for (const auto* one : {"2", "3", "4", "5"})
+      REQUIRE(bus.publish("t", one));
+  }
+  // All are accounted for; or where it could not connect in time, everybody knows that something may be missing.
+  account told;
+  for (bool is_vague = false; told.received + told.lost < 5 && !is_vague;) {
+    const auto record = next(heard);
+    REQUIRE(record);
+    told.take(record.value());
+    const auto* missing = std::get_if<weir::lost>(&record.value());
+    is_vague = missing != nullptr && !missing->is_exact && missing->publisher;
+  }
+}
+
+TEST_CASE(
+  "postgres bus: of a bus that dies while its publishing connection is cut, everybody is told that something may be missing") {
+  actors in;
+  auto listening = in.open();
+  auto heard = subscribed(listening, "t");
+  relay between{server().port()};
+  auto cut_off = in.open_at(between.url());
+  REQUIRE(in.commit(cut_off, "t", "before"));
+  CHECK(bus_suite::heard(heard, 1) == "before");
+  between.greet(relay::greeting::refuse);
+  between.cut();
+  REQUIRE(cut_off.publish("t", "nobody hears that"));
+  cut_off = in.open();
+  const auto record = next(heard);
+  REQUIRE(record);
+  REQUIRE(std::holds_alternative<weir::lost>(record.value()));
+  CHECK(!std::get<weir::lost>(record.value()).is_exact);
 }
 
 TEST_CASE("postgres bus: of a bus whose first words are refused, nothing is lost silently") {

@@ -23,7 +23,7 @@ std::string loss_text(const bus_record& one);
 /// How publishing went.
 struct publish_report {
   std::uint64_t published = 0;   ///< hints that were accepted
-  std::uint64_t unconfirmed = 0; ///< of these: nobody knows whether the server has them
+  std::uint64_t unconfirmed = 0; ///< of these: refused by the server, or nobody knows whether it has them
   std::optional<error> failure = {};
 };
 

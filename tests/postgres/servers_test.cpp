@@ -19,6 +19,13 @@ TEST_CASE("postgres bus: what sslmode wants and does not get is named, and is no
   CHECK(in.refused(in.options(url + "verify-ca&sslrootcert=" + other.use_tls(), true)) == errc::permission_denied);
 }
 
+TEST_CASE("postgres bus: a standby carries no bus, and is not down") {
+  actors in;
+  postgres_server other;
+  other.become_standby();
+  CHECK(in.refused(in.options(other.url(), true)) == errc::unsupported);
+}
+
 TEST_CASE("postgres bus: hints go over TLS") {
   actors in;
   postgres_server guarded;
