@@ -285,6 +285,10 @@ result<void> check(const log_topic& topic, const group_options& how) {
   return success();
 }
 
+error not_its_own(std::uint32_t shard) {
+  return error{errc::fenced, "the shard is not this member's any more", {{"shard", std::to_string(shard)}}};
+}
+
 } // namespace
 
 group_member::group_member(std::shared_ptr<detail::group_state> state) noexcept : state_{std::move(state)} {}
@@ -362,13 +366,13 @@ task<result<feed_entry>> group_member::next(self me, deadline until) {
 result<acknowledged> group_member::acknowledge(std::uint32_t shard, std::int64_t offset) {
   if (state_->has_shard(shard))
     return state_->entries.acknowledge(shard, offset);
-  return error{errc::fenced, "the shard is not this member's any more", {{"shard", std::to_string(shard)}}};
+  return not_its_own(shard);
 }
 
 result<acknowledged> group_member::acknowledge_through(std::uint32_t shard, std::int64_t offset) {
   if (state_->has_shard(shard))
     return state_->entries.acknowledge_through(shard, offset);
-  return error{errc::fenced, "the shard is not this member's any more", {{"shard", std::to_string(shard)}}};
+  return not_its_own(shard);
 }
 
 task<result<void>> group_member::commit(self me) {

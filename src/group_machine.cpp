@@ -1,6 +1,7 @@
 #include <weir/group_machine.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -10,6 +11,10 @@ namespace weir {
 namespace {
 
 constexpr int beats_in_a_lease = 4;
+
+error taken_for_dead(std::chrono::milliseconds lease) {
+  return error{errc::fenced, "the group has taken this member for dead", {{"lease", std::to_string(lease.count()) + " ms"}}};
+}
 
 } // namespace
 
@@ -33,7 +38,7 @@ std::vector<std::uint32_t> group_machine::on_read(group_table table, time now) {
 result<group_table> group_machine::next(time now, const std::function<bool(std::uint32_t)>& is_idle) {
   auto wanted = *table_;
   if (is_member() && wanted.find(id_) == nullptr)
-    return error{errc::fenced, "the group has taken this member for dead", {{"lease", std::to_string(lease_.count()) + " ms"}}};
+    return taken_for_dead(lease_);
   for (const auto& seat : table_->seats)
     if (const auto other = others_.find(seat.id); other != others_.end() && now - other->second.since >= seat.lease)
       wanted.remove(seat.id);
@@ -84,7 +89,7 @@ void group_machine::choose_leaving(const group_table& in) {
 result<group_table> group_machine::farewell() const {
   auto wanted = *table_;
   if (wanted.find(id_) == nullptr)
-    return error{errc::fenced, "the group has taken this member for dead", {{"lease", std::to_string(lease_.count()) + " ms"}}};
+    return taken_for_dead(lease_);
   wanted.remove(id_);
   ++wanted.term;
   return wanted;
